@@ -48,12 +48,17 @@ class TensorInfo(Structure):
 Log = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 Progress = CFUNCTYPE(c_int, c_void_p, c_int, c_int)
 
+class Hooks(Structure):
+    _fields_ = [("size", c_size_t), ("user", c_void_p), ("log", Log), ("allocate", c_void_p), ("release", c_void_p),
+                ("queue", c_void_p)]
+
+
 _HANDLE, _TEXT = c_void_p, POINTER(c_char_p)
 _INFOS = (POINTER(POINTER(TensorInfo)), POINTER(c_size_t))
 _SIGNATURES: Dict[str, tuple[Any, ...]] = {
     "tf_options": (_TEXT,),
     "tf_devices": (_TEXT,),
-    "tf_device_open": (c_char_p, POINTER(Option), c_size_t, Log, c_void_p, POINTER(_HANDLE)),
+    "tf_device_open": (c_char_p, POINTER(Option), c_size_t, POINTER(Hooks), POINTER(_HANDLE)),
     "tf_model_read": (c_char_p, POINTER(_HANDLE)),
     "tf_model_parse": (c_char_p, c_size_t, c_char_p, POINTER(_HANDLE)),
     "tf_model_from_tile": (c_char_p, c_char_p, POINTER(_HANDLE)),
@@ -68,6 +73,8 @@ _SIGNATURES: Dict[str, tuple[Any, ...]] = {
     "tf_run_bind_output": (_HANDLE, c_size_t, c_void_p),
     "tf_run_prepare": (_HANDLE, Progress, c_void_p, POINTER(c_size_t)),
     "tf_run_execute": (_HANDLE,),
+    "tf_run_enqueue": (_HANDLE, c_void_p, POINTER(c_void_p)),
+    "tf_run_wait": (_HANDLE,),
     "tf_run_output": (_HANDLE, c_size_t, POINTER(DLTensor)),
     "tf_run_statistics": (_HANDLE, POINTER(c_double), POINTER(c_int64), POINTER(c_int64)),
     "tf_trainer_create": (_HANDLE, c_char_p, POINTER(Option), c_size_t, Progress, c_void_p, POINTER(_HANDLE)),

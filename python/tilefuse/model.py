@@ -47,6 +47,7 @@ class _Run:
         self.handle = handle.value or 0
         self.inputs = [_arrays.bind_input(self.handle, i) for i in range(inputs)]
         self.outputs: List[_arrays.Slot] = []
+        self.slots: List[_arrays.Slot] = []  # all of both
         self.forms: List[Tuple[Tuple[int, ...], str]] = []  # of outputs at these shapes
         self.input_forms: Any = None
 
@@ -70,6 +71,7 @@ class _Run:
             check(lib.tf_run_output(self.handle, index, byref(tensor)))
             self.forms.append((_arrays.shape_of(tensor.shape, tensor.ndim), _arrays.type_name(tensor.dtype)))
         self.outputs = [_arrays.bind_output(self.handle, i) for i in range(count.value)]
+        self.slots = self.inputs + self.outputs
 
     def execute(self, example: Any, out: Mapping[int, Any]) -> Tuple[Any, ...]:
         results = []
@@ -81,10 +83,20 @@ class _Run:
             if status:
                 check(status)
             results.append(array)
-        status = lib.tf_run_execute(self.handle)
+        status = self._start(example)
         if status:
             check(status)
         return tuple(results)
+
+    def _start(self, example: Any) -> int:
+        """In the arrays' own queue where all lie on the device, else to the end."""
+        on_device = [slot.on_device for slot in self.slots]
+        if True not in on_device:
+            return int(lib.tf_run_execute(self.handle))
+        if all(on_device):
+            return int(lib.tf_run_enqueue(self.handle, _arrays.queue_of(example), None))
+        _arrays.finish([slot.keeps for slot in self.slots])
+        return int(lib.tf_run_execute(self.handle))
 
     def __del__(self) -> None:
         if getattr(self, "handle", 0):

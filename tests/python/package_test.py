@@ -188,6 +188,40 @@ class Growth(unittest.TestCase):
         self.assertLess(some(10000), before + (1 << 20))
 
 
+class Opencl(unittest.TestCase):
+    """Arrays of pyopencl, in the queue that is theirs."""
+
+    def setUp(self):
+        try:
+            import pyopencl
+            import pyopencl.array
+        except ImportError:
+            self.skipTest("pyopencl is missing")
+        device = pyopencl.get_platforms()[0].get_devices()[0]
+        self.cl = pyopencl
+        self.queue = pyopencl.CommandQueue(pyopencl.Context([device]))
+        self.scale = tf.tile(SCALE, device=tf.Device("opencl", queue=self.queue))
+
+    def test_nothing_is_copied(self):
+        x = self.cl.array.to_device(self.queue, np.arange(64, dtype=np.float32))
+        y = self.scale(self.scale(x, F=2) + 1, F=3)
+        np.testing.assert_array_equal(y.get(), 3 * (2 * np.arange(64, dtype=np.float32) + 1))
+        self.assertIsInstance(y, self.cl.array.Array)
+        self.assertEqual(self.scale.model(F=3).copies, 0)
+
+    def test_the_host_and_the_device(self):
+        model = tf.tile("function add(A[N], B[N]) -> (Y) { Y = A + B; }", device=self.scale.model(F=2).device)
+        x = np.arange(64, dtype=np.float32)
+        on_device = self.cl.array.to_device(self.queue, x) + 1
+        np.testing.assert_array_equal(model(on_device, x).get(), 2 * x + 1)
+        np.testing.assert_array_equal(model(x, on_device), 2 * x + 1)
+
+    def test_gaps_are_refused(self):
+        x = self.cl.array.to_device(self.queue, np.arange(64, dtype=np.float32))
+        with self.assertRaisesRegex(tf.Error, "without gaps"):
+            self.scale(x[::2], F=2)
+
+
 class Torch(unittest.TestCase):
     def setUp(self):
         try:
