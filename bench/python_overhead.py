@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a call from Python takes beyond its kernel: PYTHONPATH=python TILEFUSE_LIBRARY=… python_overhead.py"""
+"""What a call from Python takes beyond its kernel: PYTHONPATH=python TILEFUSE_LIBRARY=… python_overhead.py [DEVICE]
+
+On "cuda" the arrays are torch's, and calls are queued in its stream."""
 import statistics
+import sys
 import time
 
 import numpy as np
@@ -20,8 +23,16 @@ def microseconds(call):
     return statistics.median(once() for _ in range(9))
 
 
-x, y = np.ones(64, np.float32), np.empty(64, np.float32)
-scale = tf.tile("function scale(X[N]; F) -> (Y) { Y = F * X; }", device=tf.Device("cpu", threads=1))
+def arrays(device):
+    if device == "cpu":
+        return np.ones(64, np.float32), np.empty(64, np.float32)
+    import torch
+    return torch.ones(64, device=device), torch.empty(64, device=device)
+
+
+device = sys.argv[1] if len(sys.argv) > 1 else "cpu"
+x, y = arrays(device)
+scale = tf.tile("function scale(X[N]; F) -> (Y) { Y = F * X; }", device=tf.Device(device, threads=1))
 model = scale.model(F=2)
 model(x)
 print(f"m(x)                     {microseconds(lambda: model(x)):6.2f} us")

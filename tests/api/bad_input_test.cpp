@@ -2,6 +2,11 @@
 // Whatever is wrong with a call: a status and a sentence.
 #include "api_fixture.h"
 
+#include <atomic>
+#include <future>
+#include <memory>
+#include <thread>
+
 namespace tilefuse {
 namespace {
 
@@ -94,6 +99,24 @@ TEST(ApiBadInput, Models) {
   failure(TF_SHAPE, [] { Model::tile(kScale, "other"); });
 }
 
+TEST_F(BadTensor, WrongOrder) {
+  DLTensor output{};
+  expect_error(tf_run_output(run_.get(), 0, &output), TF_SHAPE, "there is no output 0");
+  expect_error(tf_run_prepare(run_.get(), nullptr, nullptr, nullptr), TF_SHAPE, "is not bound");
+  expect_error(tf_run_bind_output(run_.get(), 3, &tensor_), TF_SHAPE, "is not bound");
+  expect_error(tf_run_bind_output(run_.get(), 3, nullptr), TF_SHAPE, "there is no output 3");
+  EXPECT_EQ(tf_run_wait(run_.get()), TF_OK) << "for nothing";
+  EXPECT_EQ(tf_run_statistics(run_.get(), nullptr, nullptr, nullptr), TF_OK);
+  char *text = nullptr;
+  expect_error(tf_time(run_.get(), 1, nullptr, nullptr, &text), TF_SHAPE, "is not bound");
+  expect_error(tf_verify(run_.get(), 1, nullptr, nullptr, &text), TF_SHAPE, "is not bound");
+  expect_error(tf_info(run_.get(), &text), TF_SHAPE, "is not bound");
+  EXPECT_EQ(text, nullptr);
+  ASSERT_EQ(tf_run_input(run_.get(), 0, &tensor_), TF_OK);
+  EXPECT_EQ(tf_run_execute(run_.get()), TF_OK);
+  expect_error(tf_run_bind_output(run_.get(), 1, &tensor_), TF_SHAPE, "there is no output 1");
+}
+
 TEST_F(BadTensor, Fits) { EXPECT_EQ(tf_run_input(run_.get(), 0, &tensor_), TF_OK); }
 
 TEST_F(BadTensor, Null) {
@@ -159,6 +182,110 @@ TEST_F(BadTensor, Outputs) {
   ASSERT_EQ(tf_run_prepare(run_.get(), nullptr, nullptr, nullptr), TF_OK);
   expect_error(tf_run_bind_output(run_.get(), 0, &tensor_), TF_SHAPE,
                "output 'Y' is f32[4], got f32[5]");
+}
+
+// What a run is bound to stays so while it is under way: here another work holds the device.
+TEST(ApiBadInput, CallsDuringARun) {
+  const Device device = cpu();
+  Session run(Compiled(Model::tile(kScale), device, {{"attr.F", "2"}}));
+  std::vector<float> x = ramp(100);
+  run.input(0, vector_of(x));
+  const Session other(Compiled(Model::read(kGlyphs), device, {{"batch", "1"}}));
+  std::promise<void> begun;
+  std::promise<void> end;
+  int calls = 0;
+  std::thread work([&] {
+    other.verify(1, [&](int, int) {
+      if (calls++ == 0) {
+        begun.set_value();
+        end.get_future().wait();
+      }
+      return true;
+    });
+  });
+  begun.get_future().wait();
+  run.start();
+  const Tensor place = vector_of(x);
+  const DLTensor tensor = place.dl();
+  for (const tf_status status :
+       {tf_run_input(run.get(), 0, &tensor), tf_run_bind_output(run.get(), 0, nullptr),
+        tf_run_prepare(run.get(), nullptr, nullptr, nullptr), tf_run_execute(run.get()),
+        tf_run_start(run.get(), nullptr, nullptr), tf_run_enqueue(run.get(), nullptr, nullptr)})
+    expect_error(status, TF_UNSUPPORTED, "a run is under way");
+  end.set_value();
+  work.join();
+  run.wait();
+  EXPECT_EQ(run.output(0).data<float>()[99], 198);
+}
+
+// A callback that fails ends its call, and the next one goes through.
+TEST(ApiBadInput, CallbacksThatFail) {
+  const Device device = cpu(nullptr, {{"cache", ""}});
+  const Model model = Model::read(kGlyphs);
+  const tf_option batch{"batch", "1"};
+  const tf_progress fails = [](void *, int, int) { return -7; };
+  tf_compiled *compiled = nullptr;
+  expect_error(tf_compile(model.get(), device.get(), &batch, 1, fails, nullptr, &compiled),
+               TF_CANCELLED, "cancelled by the caller");
+  EXPECT_EQ(compiled, nullptr);
+  ASSERT_EQ(tf_compile(model.get(), device.get(), &batch, 1, nullptr, nullptr, &compiled), TF_OK);
+  tf_run *run = nullptr;
+  ASSERT_EQ(tf_run_create(compiled, &run), TF_OK);
+  char *text = nullptr;
+  for (const auto &work :
+       {tf_verify(run, 4, fails, nullptr, &text), tf_tune(run, 5, fails, nullptr, &text),
+        tf_time(run, 5, fails, nullptr, &text)}) {
+    expect_error(work, TF_CANCELLED, "cancelled by the caller");
+    EXPECT_EQ(text, nullptr);
+  }
+  EXPECT_EQ(tf_verify(run, 4, nullptr, nullptr, &text), TF_OK);
+  tf_free(text);
+  tf_release(run);
+  tf_release(compiled);
+}
+
+// Handles that go take nothing away from the threads that use them.
+TEST(ApiBadInput, AThreadOutlivesItsDevice) {
+  auto device = std::make_unique<Device>(cpu());
+  auto compiled =
+      std::make_unique<Compiled>(Model::tile(kScale), *device, Options{{"attr.F", "2"}});
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&right, run = std::make_shared<Session>(*compiled)] {
+      std::vector<float> x = ramp(1000);
+      run->input(0, vector_of(x));
+      for (int i = 0; i < 100; ++i) {
+        run->execute();
+        right += run->output(0).data<float>()[999] == 1998 ? 1 : 0;
+      }
+    });
+  compiled.reset();
+  device.reset();
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(right, 400);
+}
+
+// A handle that is released on one thread ends the calls of another, or lets them through.
+TEST(ApiBadInput, AHandleGoesUnderACall) {
+  const Compiled compiled(Model::tile(kScale), cpu(), {{"attr.F", "2"}});
+  for (int round = 0; round < 20; ++round) {
+    tf_run *run = nullptr;
+    ASSERT_EQ(tf_run_create(compiled.get(), &run), TF_OK);
+    std::vector<float> x = ramp(5000);
+    const Tensor place = vector_of(x);
+    const DLTensor tensor = place.dl();
+    ASSERT_EQ(tf_run_input(run, 0, &tensor), TF_OK);
+    std::thread other([run] {
+      tf_status status = TF_OK;
+      while (status == TF_OK)
+        status = tf_run_execute(run);
+      EXPECT_EQ(status, TF_ARGUMENT) << tf_error_message();
+    });
+    tf_release(run);
+    other.join();
+  }
 }
 
 TEST(ApiBadInput, FixedShapes) {

@@ -245,5 +245,72 @@ class Torch(unittest.TestCase):
         self.assertTrue(self.torch.equal(x.grad, 2 * x.detach()))
 
 
+class TorchOnCuda(unittest.TestCase):
+    """Tensors of a GPU, in torch's own stream."""
+
+    def setUp(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("torch is missing")
+        if not torch.cuda.is_available():
+            self.skipTest("torch has no GPU")
+        self.torch = torch
+        self.scale = tf.tile(SCALE, device="cuda:0")
+
+    def test_nothing_is_copied(self):
+        x = self.torch.arange(64, dtype=self.torch.float32, device="cuda")
+        y = self.scale(self.scale(x, F=2) + 1, F=3)
+        self.assertTrue(self.torch.equal(y, 3 * (2 * x + 1)))
+        self.assertEqual(y.device, x.device)
+        self.assertEqual(self.scale.model(F=3).copies, 0)
+
+    def test_memory_of_the_caller(self):
+        model = self.scale.model(F=2)
+        x, y = self.torch.ones(64, device="cuda"), self.torch.zeros(64, device="cuda")
+        self.assertIs(model.run({"X": x}, out={"output_0": y})["output_0"], y)
+        self.assertTrue(self.torch.equal(y, 2 * x))
+
+    def test_behind_what_the_stream_does(self):
+        """The call returns while what was queued before it is under way, and works on what that leaves."""
+        x = self.torch.zeros(1 << 20, device="cuda")
+        stream = self.torch.cuda.Stream()
+        stream.wait_stream(self.torch.cuda.current_stream())
+        with self.torch.cuda.stream(stream):
+            self.scale(x, F=3)  # memory and code are there then
+            stream.synchronize()
+            self.torch.cuda._sleep(400_000_000)
+            x.fill_(2)
+            y = self.scale(x, F=3)
+            self.assertFalse(stream.query(), "the call waited")
+            stream.synchronize()
+            self.assertTrue(bool((y == 6).all()))
+
+    def test_streams_take_turns(self):
+        x = self.torch.ones(1 << 20, device="cuda")
+        streams = [self.torch.cuda.Stream() for _ in range(3)]
+        self.torch.cuda.synchronize()
+        for turn in range(12):
+            with self.torch.cuda.stream(streams[turn % 3]):
+                self.assertEqual(float(self.scale(x, F=turn % 2 + 1)[-1]), turn % 2 + 1)
+
+    def test_a_stream_that_a_device_has(self):
+        stream = self.torch.cuda.Stream()
+        scale = tf.tile(SCALE, device=tf.Device("cuda:0", queue=stream))
+        x = np.ones(64, np.float32)
+        np.testing.assert_array_equal(scale(x, F=2), 2 * x)
+
+    def test_ten_thousand_runs(self):
+        x = self.torch.ones(64, device="cuda")
+        for _ in range(100):
+            y = self.scale(x, F=2)
+        before = self.torch.cuda.mem_get_info()[0]
+        for _ in range(10000):
+            y = self.scale(x, F=2)
+        self.torch.cuda.synchronize()
+        self.assertLess(before - self.torch.cuda.mem_get_info()[0], 8 << 20)
+        self.assertTrue(self.torch.equal(y, 2 * x))
+
+
 if __name__ == "__main__":
     main()
