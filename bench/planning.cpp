@@ -6,7 +6,7 @@
 // and CSV is printed: seconds by the clock and of all threads, kernels, packages, and the hash of
 // all choices.
 // --build lowers and emits the kernels too and compiles those of CUDA by NVRTC. --choices prints
-// every group and schedule instead. In int8 every tensor's largest magnitude is taken for 1.
+// every group and schedule instead. In int8 every tensor is taken to range from -1 to 1.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,6 @@
 #include "onnx/import.h"
 #include "paths.h"
 #include "program/precision/precision.h"
-#include "program/precision/quantize.h"
 #include "schedule/members.h"
 #include "search/network/kept_choices.h"
 #include "target/device_rows.h"
@@ -42,12 +41,33 @@ struct Options {
   bool choices = false;
 };
 
-program::Program in_precision(const program::Program &simple, const std::string &precision) {
+struct Network {
+  std::string path;
+  onnx_import::Model model;
+  program::Program simple;
+};
+
+program::Program simplified(const onnx_import::Model &model, const Options &options) {
+  static const tile::Library ops = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
+  return model::simplify(model.program(ops, {.batch = options.batch}));
+}
+
+program::Program in_int8(const onnx_import::Model &model, const Options &options) {
+  const onnx_import::Model folded = model.with_folded_norms();
+  const onnx_import::RoundingPlan plan = folded.plan_rounding({});
+  std::map<std::string, program::Range> ranges;
+  for (const std::string &value : plan.values)
+    ranges[value] = {-1, 1};
+  return simplified(folded.quantized(plan, ranges), options);
+}
+
+program::Program in_precision(const Network &network, const std::string &precision,
+                              const Options &options) {
   if (precision == "f32" || precision == "tf32")
-    return simple;
+    return network.simple;
   if (precision == "int8")
-    return program::quantized(simple, std::vector<double>(simple.tensors.size(), 1)).program;
-  return program::with_precision(simple, *parse_dtype(precision)).program;
+    return in_int8(network.model, options);
+  return program::with_precision(network.simple, *parse_dtype(precision)).program;
 }
 
 std::string choices(const model::Compiled &compiled) {
@@ -68,8 +88,7 @@ std::string name_of(const std::filesystem::path &model) {
   return model.stem() == "model" ? model.parent_path().filename().string() : model.stem().string();
 }
 
-void plan(const std::string &path, const program::Program &simple, const Options &options,
-          const Target &target) {
+void plan(const Network &network, const Options &options, const Target &target) {
   for (const std::string &precision : options.precisions)
     for (const std::string &level : options.levels) {
       TargetDevice device(target);
@@ -79,7 +98,7 @@ void plan(const std::string &path, const program::Program &simple, const Options
           .fusion = {*poly::parse_fuse_level(level), options.quota},
           .tf32 = precision == "tf32",
           .is_simplified = true};
-      const program::Program given = in_precision(simple, precision);
+      const program::Program given = in_precision(network, precision, options);
       const double begin = cpu_seconds();
       const model::Compiled compiled = options.build
                                            ? model::compile(given, device, cache, session)
@@ -90,24 +109,24 @@ void plan(const std::string &path, const program::Program &simple, const Options
         fmt::print("{}", text);
         continue;
       }
-      fmt::print("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f},{},{},{}\n", name_of(path), precision,
-                 level, target.name, options.batch, compiled.seconds.choose, compiled.seconds.emit,
-                 compiled.seconds.build, spent, compiled.launches.size(), compiled.built,
-                 content_hash(text).substr(0, 12));
+      fmt::print("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f},{},{},{}\n", name_of(network.path),
+                 precision, level, target.name, options.batch, compiled.seconds.choose,
+                 compiled.seconds.emit, compiled.seconds.build, spent, compiled.launches.size(),
+                 compiled.built, content_hash(text).substr(0, 12));
       std::fflush(stdout);
     }
 }
 
 void run(const Options &options) {
-  const tile::Library ops = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
   if (!options.choices)
     fmt::print("network,precision,fuse,target,batch,choose_s,emit_s,build_s,cpu_s,kernels,built,"
                "choices\n");
   for (const std::string &path : options.models) {
-    const program::Program simple =
-        model::simplify(onnx_import::import_model(path, ops, {.batch = options.batch}));
+    onnx_import::Model model(path);
+    const program::Program simple = simplified(model, options);
+    const Network network{path, std::move(model), simple};
     for (const std::string &target : options.targets)
-      plan(path, simple, options, find_target(TILEFUSE_SOURCE_DIR "/devices", target));
+      plan(network, options, find_target(TILEFUSE_SOURCE_DIR "/devices", target));
   }
 }
 

@@ -40,6 +40,13 @@ FoundDevice find_cpu() {
 
 } // namespace
 
+std::function<void(int, int)> checked(const Progress &progress) {
+  return [progress](int done, int total) {
+    if (progress && !progress(done, total))
+      throw Error(ErrorCode::Cancelled, "cancelled by the caller");
+  };
+}
+
 std::unique_ptr<runtime::Device> open_device(const std::string &selector, int threads,
                                              const runtime::Hooks &hooks) {
   return runtime::make_device(selector, threads, builtin_targets(), hooks);

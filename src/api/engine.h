@@ -17,6 +17,11 @@
 
 namespace tilefuse::api {
 
+// Told of what is done; false ends the work with Error{Cancelled}.
+using Progress = std::function<bool(int done, int total)>;
+// Throws Error{Cancelled} where the function says so; fine where there is none.
+std::function<void(int, int)> checked(const Progress &progress);
+
 enum class LogLevel { Info, Warning };
 using Log = std::function<void(LogLevel, const std::string &)>;
 

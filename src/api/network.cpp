@@ -65,22 +65,6 @@ void bind(Declared &input, const Options &options) {
 
 } // namespace
 
-std::function<void(int, int)> checked(const Progress &progress) {
-  return [progress](int done, int total) {
-    if (progress && !progress(done, total))
-      throw Error(ErrorCode::Cancelled, "cancelled by the caller");
-  };
-}
-
-model::AppliedPrecision with_precision(const program::Program &program, const Options &options,
-                                       const model::CalibrationInputs &calibration,
-                                       const Engine &engine) {
-  PassContext *passes = options.passes.get();
-  return options.precision == "int8"
-             ? model::apply_int8(program, calibration, *engine.device, *engine.cache, passes)
-             : model::apply_precision(program, options.precision, engine.device->target(), passes);
-}
-
 std::string to_text(const std::vector<Declared> &inputs, const InputTypes &types) {
   std::string text;
   for (std::size_t i = 0; i < types.size(); ++i)
@@ -139,7 +123,8 @@ Given Network::given(const InputTypes &types) const {
 }
 
 model::AppliedPrecision Network::prepare(const InputTypes &types) const {
-  return with_precision(source_->program(options_, given(types)), options_, calibration_, *engine_);
+  return with_precision(*source_, source_->program(options_, given(types)), options_, calibration_,
+                        *engine_);
 }
 
 std::shared_ptr<const Loaded> Network::at(const InputTypes &types, const Progress &progress) {
@@ -151,7 +136,8 @@ std::shared_ptr<const Loaded> Network::at(const InputTypes &types, const Progres
 std::shared_ptr<const Loaded> Network::load(const program::Program &program,
                                             const InputTypes &types, const Progress &progress) {
   const Stopwatch watch;
-  const model::AppliedPrecision applied = with_precision(program, options_, calibration_, *engine_);
+  const model::AppliedPrecision applied =
+      with_precision(*source_, program, options_, calibration_, *engine_);
   model::SessionOptions session =
       session_options(options_, applied, engine_->records.get(),
                       [this](const std::string &text) { engine_->warn(text); });

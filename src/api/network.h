@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/engine.h"
+#include "api/int8.h"
 #include "api/options.h"
 #include "api/source.h"
 #include "base/lru.h"
@@ -18,16 +19,6 @@
 #include "model/resident.h"
 
 namespace tilefuse::api {
-
-// Told of what is done; false ends the work with Error{Cancelled}.
-using Progress = std::function<bool(int done, int total)>;
-// Throws Error{Cancelled} where the function says so; fine where there is none.
-std::function<void(int, int)> checked(const Progress &progress);
-
-// A program in the arithmetic that options ask for; int8 takes its scales from `calibration`.
-model::AppliedPrecision with_precision(const program::Program &program, const Options &options,
-                                       const model::CalibrationInputs &calibration,
-                                       const Engine &engine);
 
 // Compiled for one set of shapes.
 struct Loaded {

@@ -90,8 +90,20 @@ const Row kRows[] = {
      [](Options &o, Text, Text value) { o.split = value; }},
     {{"activations", "compile", "How they lie: auto, nhwc, nchw or blocked"},
      [](Options &o, Text, Text value) { o.layout = value; }},
-    {{"percentile", "compile", "Of magnitudes, that 127 stands for in int8"},
-     [](Options &o, Text key, Text value) { o.percentile = number(key, value, 50.0, 100.0); }},
+    {{"clip", "compile", "Ranges of int8: none, entropy, or percentile"},
+     [](Options &o, Text key, Text value) {
+       const auto by = model::parse_clipping(value);
+       if (!by)
+         fail(key, value, "none, entropy or percentile");
+       o.clip.by = *by;
+     }},
+    {{"percentile", "compile", "Of magnitudes, that ranges of int8 hold"},
+     [](Options &o, Text key, Text value) {
+       o.clip = {model::Clipping::Percentile, number(key, value, 50.0, 100.0)};
+     }},
+    {{"keep_f32", "compile",
+      "A product that int8 leaves in f32, by its node's name; once for each"},
+     [](Options &o, Text, Text value) { o.keep_f32.insert(value); }},
     {{"kept", "compile", "Shapes that stay compiled, of a model whose sizes vary"},
      [](Options &o, Text key, Text value) {
        o.kept = number(key, value, std::int64_t{1}, std::int64_t{4096});

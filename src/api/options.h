@@ -7,11 +7,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/pass_context.h"
+#include "model/calibrate.h"
 #include "model/precision.h"
 #include "model/session_options.h"
 #include "onnx/options.h"
@@ -36,8 +38,9 @@ struct Options {
   std::string split = "auto";
   std::string layout = "auto";
   search::FusionSettings fusion;
-  double percentile = 100; // of a tensor's magnitudes, that 127 stands for in int8
-  std::int64_t kept = 8;   // shapes that stay compiled, of a model whose sizes vary
+  model::Clip clip;               // of ranges that 8-bit integers stand for
+  std::set<std::string> keep_f32; // products that int8 leaves in f32
+  std::int64_t kept = 8;          // shapes that stay compiled, of a model whose sizes vary
   onnx_import::Options sizes;
   tile::Attributes attributes;        // of a Tile function
   std::map<std::string, DType> types; // of its inputs, by name; else of what they are bound to

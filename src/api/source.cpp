@@ -17,10 +17,14 @@ const tile::Library &operators() {
 
 } // namespace
 
-Source Source::read(const std::string &path) { return Source(onnx_import::Model(path)); }
+using OnnxModel = std::shared_ptr<const onnx_import::Model>;
+
+Source Source::read(const std::string &path) {
+  return Source(std::make_shared<const onnx_import::Model>(path));
+}
 
 Source Source::parse(std::string_view bytes, const std::string &folder) {
-  return Source(onnx_import::Model(bytes, folder));
+  return Source(std::make_shared<const onnx_import::Model>(bytes, folder));
 }
 
 Source Source::tile(std::string text, std::string file, std::string function) {
@@ -28,9 +32,9 @@ Source Source::tile(std::string text, std::string file, std::string function) {
 }
 
 Source::Source(From from) : from_(std::move(from)) {
-  if (const auto *model = std::get_if<onnx_import::Model>(&from_)) {
-    inputs_ = model->inputs();
-    outputs_ = model->outputs();
+  if (const auto *model = std::get_if<OnnxModel>(&from_)) {
+    inputs_ = (*model)->inputs();
+    outputs_ = (*model)->outputs();
     return;
   }
   const TileText &of = std::get<TileText>(from_);
@@ -53,7 +57,7 @@ program::Program Source::undifferentiated(const Options &options, const Given &g
   onnx_import::Options sizes = options.sizes;
   for (const auto &[name, tensor] : given)
     sizes.input_shapes.emplace(name, tensor.second);
-  return std::get<onnx_import::Model>(from_).program(operators(), sizes);
+  return std::get<OnnxModel>(from_)->program(operators(), sizes);
 }
 
 program::Program Source::program(const Options &options, const Given &given) const {
@@ -65,10 +69,35 @@ program::Program Source::program(const Options &options, const Given &given) con
 }
 
 std::vector<onnx_import::Gap> Source::gaps(const Options &options) const {
-  if (const auto *model = std::get_if<onnx_import::Model>(&from_))
-    return model->gaps(operators(), options.sizes);
+  if (const auto *model = std::get_if<OnnxModel>(&from_))
+    return (*model)->gaps(operators(), options.sizes);
   undifferentiated(options, {});
   return {};
 }
+
+const onnx_import::Model &Source::model_to_quantize() const {
+  const auto *model = std::get_if<OnnxModel>(&from_);
+  if (model == nullptr)
+    throw Error(ErrorCode::Unsupported,
+                "precision int8 is for ONNX models, this is a Tile function", {},
+                {"a Tile function rounds by itself: ops/quantized.tile"});
+  return **model;
+}
+
+Source Source::with_folded_norms() const {
+  return Source(
+      std::make_shared<const onnx_import::Model>(model_to_quantize().with_folded_norms()));
+}
+
+onnx_import::RoundingPlan Source::plan_rounding(const std::set<std::string> &keep) const {
+  return model_to_quantize().plan_rounding(keep);
+}
+
+Source Source::quantized(const onnx_import::RoundingPlan &plan, const Ranges &ranges) const {
+  return Source(
+      std::make_shared<const onnx_import::Model>(model_to_quantize().quantized(plan, ranges)));
+}
+
+void Source::write(const std::string &path) const { model_to_quantize().write(path); }
 
 } // namespace tilefuse::api

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,8 @@
 
 namespace tilefuse::api {
 
+// Of what values have, by name.
+using Ranges = std::map<std::string, program::Range>;
 // Type and shape by name of an input.
 using Given = std::map<std::string, std::pair<DType, program::Shape>>;
 
@@ -40,13 +44,23 @@ public:
   // whose mistakes are thrown.
   std::vector<onnx_import::Gap> gaps(const Options &options) const;
 
+  // With batch normalisations inside products (onnx/fold_norms.h), what of that is rounded, and the
+  // model so (onnx/quantize.h). Error{Unsupported} of a Tile function, which rounds by itself.
+  Source with_folded_norms() const;
+  onnx_import::RoundingPlan plan_rounding(const std::set<std::string> &keep) const;
+  Source quantized(const onnx_import::RoundingPlan &plan, const Ranges &ranges) const;
+  // Writes the model to an ONNX file.
+  void write(const std::string &path) const;
+
 private:
+  const onnx_import::Model &model_to_quantize() const;
+
   struct TileText {
     std::string text;
     std::string file;
     std::string function;
   };
-  using From = std::variant<onnx_import::Model, TileText>;
+  using From = std::variant<std::shared_ptr<const onnx_import::Model>, TileText>;
   explicit Source(From from);
 
   program::Program undifferentiated(const Options &options, const Given &given) const;

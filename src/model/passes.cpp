@@ -79,7 +79,6 @@ constexpr ProgramPass kPasses[] = {
     {"narrow_integers", PassStage::Simplify, "", narrow_integers},
     {"drop_dead", PassStage::Simplify, "", drop_dead},
     {kWithPrecision, PassStage::Precision, kByPrecision, nullptr},
-    {kQuantize, PassStage::Precision, kByPrecision, nullptr},
     {"rewrite", PassStage::Rewrite, kByAlgorithm, rewrite},
     {"fold_constants", PassStage::Rewrite, "", fold_constants}, // transformed filters
     {"drop_dead", PassStage::Rewrite, "", drop_dead},

@@ -54,7 +54,6 @@ std::span<const ProgramPass> program_passes();
 inline constexpr std::string_view kImport = "import";
 inline constexpr std::string_view kGradient = "gradient";
 inline constexpr std::string_view kWithPrecision = "with_precision";
-inline constexpr std::string_view kQuantize = "quantize";
 inline constexpr std::string_view kChooseLayout = "choose_layout";
 
 // Switches a pass off. Error{Unsupported} for a name that no table has, and for a pass that nothing

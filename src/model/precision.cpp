@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "model/passes.h"
 #include "program/precision/integer_share.h"
-#include "program/precision/quantize.h"
 #include "target/features.h"
 
 namespace tilefuse::model {
@@ -65,34 +64,6 @@ AppliedPrecision apply_precision(const program::Program &program, const std::str
           .is_simplified = true,
           .summary = program::summary(stored),
           .text = program::to_text(stored)};
-}
-
-AppliedPrecision apply_int8(const program::Program &program, const CalibrationInputs &inputs,
-                            runtime::Device &device, runtime::KernelCache &cache,
-                            PassContext *passes) {
-  if (inputs.runs.empty())
-    throw Error(ErrorCode::Unsupported,
-                "precision int8 needs inputs to calibrate with, and there are none", {},
-                {"give some like those that the model will see; the verbs take --calibrate FILE",
-                 "models that are quantised already (QDQ, QLinearConv) run without it",
-                 "f16 and bf16 need no calibration"});
-  const program::Program simple = simplify(program, passes);
-  Calibration calibration = calibrate(simple, inputs.runs, inputs.percentile, device, cache);
-  program::Quantized whole;
-  const auto quantize = [&](const program::Program &in) {
-    whole = program::quantized(in, calibration.largest);
-    return whole.program;
-  };
-  program::Program result = run_pass(kQuantize, simple, quantize, passes);
-  const std::string scales = fmt::format(
-      "scales   from {}; the {} of each tensor is 127, per channel of weights\n", inputs.origin,
-      inputs.percentile == 100 ? std::string("largest magnitude")
-                               : fmt::format("{:g}th percentile of magnitudes", inputs.percentile));
-  return {.program = std::move(result),
-          .is_simplified = true,
-          .summary = summary(whole) + scales,
-          .text = to_text(whole) + scales,
-          .f32 = std::move(calibration.outputs)};
 }
 
 } // namespace tilefuse::model

@@ -4,7 +4,8 @@
 //
 //   f16, bf16  weights and activations stored in it (program/precision/precision.h)
 //   tf32       products on matrix units of CUDA devices may round their operands
-//   int8       products in integers, by scales of a calibration (program/precision/quantize.h)
+//
+// int8, by scales of a calibration, is a model of its own (api/int8.h).
 #pragma once
 
 #include <string>
@@ -12,8 +13,6 @@
 #include "base/pass_context.h"
 #include "model/calibrate.h"
 #include "program/precision/precision.h"
-#include "runtime/device.h"
-#include "runtime/store/kernel_cache.h"
 #include "target/target.h"
 
 namespace tilefuse::model {
@@ -32,17 +31,5 @@ struct AppliedPrecision {
 // type, and for int8.
 AppliedPrecision apply_precision(const program::Program &program, const std::string &precision,
                                  const Target &target, PassContext *passes = nullptr);
-
-// What int8 takes its scales from.
-struct CalibrationInputs {
-  Runs runs;
-  std::string origin;      // "3 files of --calibrate", for people
-  double percentile = 100; // of a tensor's magnitudes, that 127 stands for
-};
-
-// int8: runs the program on the device to calibrate. Error{Unsupported} without inputs.
-AppliedPrecision apply_int8(const program::Program &program, const CalibrationInputs &inputs,
-                            runtime::Device &device, runtime::KernelCache &cache,
-                            PassContext *passes = nullptr);
 
 } // namespace tilefuse::model

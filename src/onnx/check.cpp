@@ -18,8 +18,12 @@ namespace {
 using onnx::AttributeProto;
 
 // Of the operators in our table; those of training have names of their own.
-bool is_known_domain(const std::string &domain) {
-  return domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.preview.training";
+// onnxruntime has the standard's linear quantisation in its own domain too, for all opsets.
+bool has_known_domain(const onnx::NodeProto &node) {
+  const std::string &domain = node.domain();
+  return domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.preview.training" ||
+         (domain == "com.microsoft" &&
+          (node.op_type() == "QuantizeLinear" || node.op_type() == "DequantizeLinear"));
 }
 
 std::string shown(const std::string &name) {
@@ -61,18 +65,6 @@ std::string lacking_attribute(const AttributeProto &attribute, const Operator &r
          tilefuse::quoted(attribute.name());
 }
 
-// Names that nodes read, also those of inner graphs, or that are results.
-void add_used_names(const onnx::GraphProto &graph, std::set<std::string> &used) {
-  for (const auto &node : graph.node()) {
-    used.insert(node.input().begin(), node.input().end());
-    for (const AttributeProto &attribute : node.attribute())
-      if (attribute.has_g())
-        add_used_names(attribute.g(), used);
-  }
-  for (const auto &output : graph.output())
-    used.insert(output.name());
-}
-
 class Check {
 public:
   Check(const ModelFile &file, const onnx::GraphProto &graph, Lacking &lacking)
@@ -88,7 +80,7 @@ public:
     const std::string type = tilefuse::quoted(node.op_type());
     if (functions_.contains(node.domain() + ":" + node.op_type()))
       return lack("model-local function " + type, name);
-    if (!is_known_domain(node.domain()))
+    if (!has_known_domain(node))
       return lack(fmt::format("operator {} of domain {}", type, tilefuse::quoted(node.domain())),
                   name);
     const Operator *row = find_operator(node.op_type(), file_.opset);
@@ -124,6 +116,17 @@ void check_type(int data_type, const std::string &name, Lacking &lacking) {
 }
 
 } // namespace
+
+void add_used_names(const onnx::GraphProto &graph, std::set<std::string> &used) {
+  for (const auto &node : graph.node()) {
+    used.insert(node.input().begin(), node.input().end());
+    for (const AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        add_used_names(attribute.g(), used);
+  }
+  for (const auto &output : graph.output())
+    used.insert(output.name());
+}
 
 const std::string &name_of(const onnx::NodeProto &node) {
   return node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();

@@ -41,6 +41,9 @@ private:
 // The name of a node, or of its first result where it has none.
 const std::string &name_of(const onnx::NodeProto &node);
 
+// Names that nodes read, also those of inner graphs, or that are results.
+void add_used_names(const onnx::GraphProto &graph, std::set<std::string> &used);
+
 // Adds the element types of a model's inputs and initializers that we lack.
 void check_tensors(const onnx::GraphProto &graph, Lacking &lacking);
 

@@ -164,4 +164,8 @@ void export_model(const ModelBytes &from, const std::string &to, const Tensors &
   export_file(parse_model(from.bytes, from.folder), to, replaced, metadata);
 }
 
+void write_model(ModelFile file, const std::string &to) {
+  export_file(std::move(file), to, {}, {});
+}
+
 } // namespace tilefuse::onnx_import

@@ -15,6 +15,8 @@
 
 namespace tilefuse::onnx_import {
 
+struct ModelFile;
+
 // `replaced` are initializers, or results of Constant nodes, by name; f32 is rounded to what the file has. One whose
 // elements are those of the file already is not touched. `metadata` join the file's metadata_props or replace them.
 // Data beside the model go to TO.data; were they in several files, these lie in a folder of that name. Each file appears
@@ -32,5 +34,8 @@ struct ModelBytes {
 void export_model(const ModelBytes &from, const std::string &to,
                   const std::map<std::string, program::HostTensor> &replaced,
                   const std::map<std::string, std::string> &metadata);
+
+// A model as it is.
+void write_model(ModelFile file, const std::string &to);
 
 } // namespace tilefuse::onnx_import

@@ -12,9 +12,12 @@
 #include "base/scanner.h"
 #include "onnx/check.h"
 #include "onnx/constants.h"
+#include "onnx/export.h"
+#include "onnx/fold_norms.h"
 #include "onnx/graph.h"
 #include "onnx/inline.h"
 #include "onnx/nodes.h"
+#include "onnx/quantize.h"
 #include "onnx/quantized_nodes.h"
 #include "onnx/reader.h"
 #include "onnx/shapes.h"
@@ -22,6 +25,8 @@
 
 namespace tilefuse::onnx_import {
 namespace {
+
+constexpr std::int64_t kQuantizedSince = 10;
 
 std::set<std::string> initializer_names(const onnx::GraphProto &proto) {
   std::set<std::string> names;
@@ -82,9 +87,9 @@ void define_inputs(const onnx::GraphProto &proto, const Options &options, Graph 
   const std::set<std::string> with_values =
       define_values(proto, initializer_names(proto), options, graph);
   const auto shapes = bind_inputs(proto, with_values, options);
-  const auto first = std::find_if(proto.input().begin(), proto.input().end(), [&](const auto &info) {
-    return !with_values.contains(info.name());
-  });
+  const auto first =
+      std::find_if(proto.input().begin(), proto.input().end(),
+                   [&](const auto &info) { return !with_values.contains(info.name()); });
   if (options.rebinds_batch && first != proto.input().end() && !shapes.at(first->name()).empty()) {
     graph.file_batch = std::max<std::int64_t>(declared(*first).dims.front(), 0);
     graph.batch = shapes.at(first->name()).front();
@@ -203,6 +208,7 @@ struct Model::State {
 Model::Model(const std::string &path) : state_(std::make_unique<State>(read_model(path))) {}
 Model::Model(std::string_view bytes, const std::string &folder)
     : state_(std::make_unique<State>(parse_model(bytes, folder))) {}
+Model::Model(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Model::~Model() = default;
 Model::Model(Model &&) noexcept = default;
 Model &Model::operator=(Model &&) noexcept = default;
@@ -212,6 +218,32 @@ const std::vector<Declared> &Model::outputs() const { return state_->outputs; }
 
 std::vector<Parameter> Model::parameters() const {
   return onnx_import::parameters(state_->file.model.graph());
+}
+
+Model Model::with_folded_norms() const {
+  ModelFile file = state_->file;
+  fold_norms(file);
+  return Model(std::make_unique<State>(std::move(file)));
+}
+
+RoundingPlan Model::plan_rounding(const std::set<std::string> &keep) const {
+  return onnx_import::plan_rounding(state_->file.model, keep);
+}
+
+Model Model::quantized(const RoundingPlan &plan,
+                       const std::map<std::string, program::Range> &ranges) const {
+  ModelFile file = state_->file;
+  quantize(file, plan, ranges);
+  return Model(std::make_unique<State>(std::move(file)));
+}
+
+void Model::write(const std::string &path) const {
+  if (is_quantized() && state_->file.opset < kQuantizedSince)
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("a model of opset {} cannot hold quantised operators, need {}",
+                            state_->file.opset, kQuantizedSince),
+                path, {"onnx.version_converter.convert_version(model, 13) raises it"});
+  write_model(state_->file, path);
 }
 
 bool Model::is_quantized() const { return onnx_import::is_quantized(state_->file.model.graph()); }

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,9 @@
 #include "onnx/gap.h"
 #include "onnx/options.h"
 #include "onnx/parameters.h"
+#include "onnx/rounding_plan.h"
 #include "program/host_tensor.h"
+#include "program/precision/linear_scale.h"
 #include "program/program.h"
 #include "tile/tile.h"
 
@@ -52,6 +55,15 @@ public:
   // What can be trained.
   std::vector<Parameter> parameters() const;
   bool is_quantized() const;
+  // With batch normalisations inside products (fold_norms.h), as the next two want it.
+  Model with_folded_norms() const;
+  // What quantized() rounds; `keep`: products that stay in f32 (rounding_plan.h).
+  RoundingPlan plan_rounding(const std::set<std::string> &keep) const;
+  // The model with its products in 8-bit integers (quantize.h).
+  Model quantized(const RoundingPlan &plan,
+                  const std::map<std::string, program::Range> &ranges) const;
+  // Writes it (export.h). Error{Unsupported} for a quantised one whose opset has no such operators.
+  void write(const std::string &path) const;
   // The value of one of them, in its own type.
   program::HostTensor parameter(const std::string &name) const;
   // The tensor that a classifier's loss is computed of (parameters.h).
@@ -63,6 +75,7 @@ public:
 
 private:
   struct State;
+  explicit Model(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "model/passes.h"
 #include "program/precision/precision.h"
-#include "program/precision/quantize.h"
 #include "program/reference.h"
 
 namespace tilefuse::model {
@@ -139,8 +138,6 @@ TEST(ProgramPasses, NothingIsLeftToSimplify) {
   expect_simple(simple);
   expect_simple(program::with_precision(simple, DType::F16).program);
   expect_simple(program::with_precision(simple, DType::BF16).program);
-  expect_simple(
-      program::quantized(simple, std::vector<double>(simple.tensors.size(), 100)).program);
 }
 
 TEST(ProgramPasses, SimplifyOncePerPreparation) {

@@ -116,6 +116,22 @@ TEST(Quantized, operators_of_onnxruntime_are_those_of_the_standard) {
             (std::vector<double>{71}));
 }
 
+TEST(Quantized, integers_are_interpolated_as_floats_and_cut_off) {
+  ModelBuilder model(13);
+  model.input("x", {1, 1, 1, 2}, TensorProto::UINT8)
+      .initializer(int64_tensor("sizes", {4}, {1, 1, 1, 4}))
+      .node("Resize", {"x", "", "", "sizes"}, {"y"}, {attribute("mode", std::string("linear"))})
+      .output("y");
+  HostTensor x = program::make_host_tensor("x", DType::U8, {1, 1, 1, 2});
+  program::set(x, 0, 10);
+  program::set(x, 1, 21);
+  const HostTensor y = nest::evaluate_program(import(model), {{"x", x}}).at(0);
+  EXPECT_EQ(y.type, DType::U8);
+  EXPECT_EQ((std::vector<double>{program::get(y, 0), program::get(y, 1), program::get(y, 2),
+                                 program::get(y, 3)}),
+            (std::vector<double>{10, 12, 18, 21}));
+}
+
 TEST(Quantized, QGemm_adds_its_bias_in_units_of_products) {
   const Operand a{DType::U8, {1, 2}, {12, 14}}, b{DType::I8, {2, 2}, {1, 2, 3, 4}};
   const Operand scales{DType::F32, {2}, {0.5, 1}}, zeros{DType::I8, {2}, {0, 0}};

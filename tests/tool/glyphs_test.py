@@ -4,6 +4,7 @@
 import csv
 import json
 import re
+import shutil
 
 import numpy as np
 
@@ -183,6 +184,26 @@ class Verbs(ToolTest):
         self.assertIn("precision int8: ", said)
         self.assertIn("relative error", said)
         self.assertEqual(best_labels(said), LABELS[:1])
+
+    def test_quantize_writes_what_int8_runs(self):
+        self.need_device("cpu")
+        whole = self.folder / "model.int8.onnx"
+        said = self.succeed("quantize", MODEL, "--device", "cpu", "--calibrate", *IMAGES[:4], "--entropy", "--sensitivity",
+                            "--output", whole)
+        self.assertRegex(said, r"integers (\d+) of \1 products, 100.0 %")
+        self.assertIn("least information", said)
+        products = re.findall(r"(?m)^ *\d\.\d\de[-+]\d\d +\d+ +\d+  (\S+)$", said)
+        self.assertGreater(len(products), 1)
+        self.assertEqual(len(products), int(re.search(r"of (\d+) products", said)[1]))
+        shutil.copy(MODEL.with_suffix(".toml"), whole.with_suffix(".toml"))
+        shutil.copy(MODEL.with_name("labels.txt"), self.folder)
+        out = self.folder / "int8.npy", self.folder / "whole.npy"
+        self.succeed("run", MODEL, "--device", "cpu", "--precision", "int8", "--calibrate", *IMAGES[:4], "--entropy",
+                     "--image", IMAGES[5], "--output", out[0])
+        self.succeed("run", whole, "--device", "cpu", "--image", IMAGES[5], "--output", out[1])
+        self.assertEqual(np.load(out[0]).tobytes(), np.load(out[1]).tobytes())
+        kept = self.succeed("quantize", MODEL, "--device", "cpu", "--calibrate", IMAGES[0], "--keep-f32", products[0])
+        self.assertIn(f"{products[0]}: asked for", kept)
 
     def test_dump(self):
         self.need_device("cpu")

@@ -29,6 +29,7 @@ struct VerbRow {
 constexpr VerbRow kVerbs[] = {{add_run, "run", kUse},
                               {add_bench, "bench", kUse},
                               {add_tune, "tune", kUse},
+                              {add_quantize, "quantize", kUse},
                               {add_train, "train", kUse},
                               {add_evaluate, "evaluate", kUse},
                               {add_explain, "explain", kLook},

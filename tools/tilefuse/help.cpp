@@ -29,13 +29,15 @@ struct Group {
 const std::vector<Group> &groups() {
   static const std::vector<Group> kGroups = {
       {"Input",
-       {"--image", "--input", "--calibrate", "--percentile", "--data", "--test", "--side"}},
+       {"--image", "--input", "--calibrate", "--percentile", "--entropy", "--keep-f32", "--data",
+        "--test", "--side"}},
       {"Pictures",
        {"--preprocess", "--preset", "--size", "--resize-shorter", "--crop", "--order", "--scale",
         "--mean", "--std", "--layout"}},
       {"Sizes", {"--batch", "--dim", "--shape", "--value"}},
       {"Tile functions", {"--function", "--tensor", "--attr"}},
-      {"Results", {"--output", "--labels", "--top", "--verbose", "--repeat", "--sort"}},
+      {"Results",
+       {"--output", "--labels", "--top", "--verbose", "--repeat", "--sort", "--sensitivity"}},
       {"Report", {"--json", "--wide", "--csv", "--profile", "--section", "--candidates"}},
       {"Device", {"--device", "--target", "--threads", "--streams"}},
       {"Compiler",

@@ -115,23 +115,38 @@ void add_precision_option(CLI::App &verb, std::string &precision) {
       ->type_name("TYPE:{f16,bf16,tf32,int8}");
 }
 
-void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile) {
+void add_calibration_options(CLI::App &verb, std::vector<std::string> &files,
+                             api::Options &options) {
   verb.add_option("--calibrate", files,
                   "Pictures or tensors (.npy, .pb) that scales of --precision int8 come from")
       ->type_name("FILE");
-  verb.add_option("--percentile", percentile,
-                  "Percentile of |x| that 127 stands for in int8; larger values are clipped (100)")
-      ->check(CLI::Range(50.0, 100.0))
-      ->type_name("P");
+  auto *percentile =
+      verb.add_option_function<double>(
+              "--percentile",
+              [&options](const double &value) {
+                options.clip = {model::Clipping::Percentile, value};
+              },
+              "Percentile of |x| that ranges of int8 hold; larger values are clipped (100)")
+          ->check(CLI::Range(50.0, 100.0))
+          ->type_name("P");
+  verb.add_flag_callback(
+          "--entropy", [&options] { options.clip.by = model::Clipping::Entropy; },
+          "Clip ranges of int8 where least information is lost")
+      ->excludes(percentile);
+  verb.add_option("--keep-f32", options.keep_f32, "Products that int8 leaves in f32, by node")
+      ->type_name("NODE");
 }
 
-void check_calibration(const std::vector<std::string> &files, double percentile,
-                       const std::string &precision) {
-  const bool is_percentile = percentile != 100;
-  if (precision != "int8" && (is_percentile || !files.empty()))
-    throw Error(
-        ErrorCode::Unsupported,
-        fmt::format("{} is for --precision int8", is_percentile ? "--percentile" : "--calibrate"));
+void check_calibration(const std::vector<std::string> &files, const api::Options &options) {
+  if (options.precision == "int8")
+    return;
+  const char *said = options.clip.by == model::Clipping::Percentile ? "--percentile"
+                     : options.clip.by == model::Clipping::Entropy  ? "--entropy"
+                     : !options.keep_f32.empty()                    ? "--keep-f32"
+                     : !files.empty()                               ? "--calibrate"
+                                                                    : nullptr;
+  if (said != nullptr)
+    throw Error(ErrorCode::Unsupported, fmt::format("{} is for --precision int8", said));
 }
 
 void add_gradient_option(CLI::App &verb, std::string &names) {

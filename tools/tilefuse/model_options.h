@@ -33,10 +33,10 @@ void add_precision_option(CLI::App &verb, std::string &precision);
 // `names` is empty where it is not given, "*" where it is given without names.
 void add_gradient_option(CLI::App &verb, std::string &names);
 void add_threads_option(CLI::App &verb, int &threads);
-// --calibrate and --percentile.
-void add_calibration_options(CLI::App &verb, std::vector<std::string> &files, double &percentile);
+// --calibrate, --percentile, --entropy and --keep-f32.
+void add_calibration_options(CLI::App &verb, std::vector<std::string> &files,
+                             api::Options &options);
 // Error{Unsupported} where one of them is given without int8.
-void check_calibration(const std::vector<std::string> &files, double percentile,
-                       const std::string &precision);
+void check_calibration(const std::vector<std::string> &files, const api::Options &options);
 
 } // namespace tilefuse::tool

@@ -62,8 +62,8 @@ OpenedModel open_model(const program::Program &program, const ModelOptions &opti
   OpenedModel opened;
   opened.engine = std::make_unique<api::Engine>(options.device, options, log_to_stderr());
   const Stopwatch calibration;
-  const model::AppliedPrecision applied =
-      api::with_precision(program, options, options.calibration, *opened.engine);
+  const model::AppliedPrecision applied = api::with_precision(
+      read_source(options), program, options, options.calibration, *opened.engine);
   opened.precision = applied.summary;
   opened.calibration_seconds = applied.f32.empty() ? 0 : calibration.seconds();
   if (const std::string slower = api::precision_warning(program, applied, options, *opened.engine);

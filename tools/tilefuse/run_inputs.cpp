@@ -266,12 +266,22 @@ ImageRuns read_images(const std::vector<std::string> &files, const PictureSettin
   return result;
 }
 
+namespace {
+
+bool is_tensor(const std::string &file) { return file.ends_with(".npy") || file.ends_with(".pb"); }
+
+} // namespace
+
+api::Given bind_calibration(const std::vector<std::string> &files, const Preprocess &settings,
+                            const std::vector<onnx_import::Declared> &declared) {
+  return !files.empty() && is_tensor(files.front())
+             ? bind_shapes({read_input(files.front())}, declared)
+             : bind_picture(settings, declared);
+}
+
 std::vector<std::vector<HostTensor>> read_calibration(const std::vector<std::string> &files,
                                                       const PictureSettings &settings,
                                                       const std::vector<HostTensor> &inputs) {
-  const auto is_tensor = [](const std::string &file) {
-    return file.ends_with(".npy") || file.ends_with(".pb");
-  };
   std::vector<std::string> pictures;
   std::vector<std::vector<HostTensor>> runs;
   for (const std::string &file : files)

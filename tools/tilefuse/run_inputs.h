@@ -60,4 +60,8 @@ std::vector<std::vector<program::HostTensor>>
 read_calibration(const std::vector<std::string> &files, const PictureSettings &settings,
                  const std::vector<program::HostTensor> &inputs);
 
+// Sizes that a model's inputs leave open, as the first of those files has them.
+api::Given bind_calibration(const std::vector<std::string> &files, const Preprocess &settings,
+                            const std::vector<onnx_import::Declared> &declared);
+
 } // namespace tilefuse::tool

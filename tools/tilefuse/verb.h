@@ -20,6 +20,7 @@ void add_fmt(CLI::App &app);
 void add_verify(CLI::App &app);
 void add_tune(CLI::App &app);
 void add_doctor(CLI::App &app);
+void add_quantize(CLI::App &app);
 void add_train(CLI::App &app);
 void add_evaluate(CLI::App &app);
 void add_completion(CLI::App &app);

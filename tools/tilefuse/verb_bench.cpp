@@ -162,7 +162,7 @@ report::KernelOrder order_of(const BenchArguments &args) {
 }
 
 void bench(BenchArguments &args) {
-  check_calibration(args.calibrate, args.model.percentile, args.model.precision);
+  check_calibration(args.calibrate, args.model);
   const bool has_pictures = !args.images.empty() || !args.calibrate.empty();
   if (!has_pictures)
     check_no_picture_options(args.pictures);
@@ -176,8 +176,7 @@ void bench(BenchArguments &args) {
                  : bind_picture(settings.preprocess, read_source(args.model).inputs(args.model)));
   if (args.model.precision == "int8")
     args.model.calibration = {read_calibration(args.calibrate, settings, describe_inputs(program)),
-                              fmt::format("{} files of --calibrate", args.calibrate.size()),
-                              args.model.percentile};
+                              fmt::format("{} files of --calibrate", args.calibrate.size())};
   const OpenedModel opened = open_model(program, args.model);
   const std::vector<double> seconds =
       measure(*opened.session, inputs_of(args, settings, *opened.session), args.repeat);
@@ -225,7 +224,7 @@ void add_bench(CLI::App &app) {
   verb->add_option("--profile", args->profile,
                    "Write one run there as a Chrome trace: every kernel by the device's clock")
       ->type_name("FILE");
-  add_calibration_options(*verb, args->calibrate, args->model.percentile);
+  add_calibration_options(*verb, args->calibrate, args->model);
   add_picture_options(*verb, args->pictures);
   add_output_options(*verb, args->out, true);
   verb->callback([args] {

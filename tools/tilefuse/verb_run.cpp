@@ -146,9 +146,9 @@ Job make_job(RunArguments &args, const PictureSettings &settings, program::Progr
 model::CalibrationInputs calibration_of(const RunArguments &args, const PictureSettings &settings,
                                         const Job &job, const program::Program &program) {
   if (args.calibrate.empty())
-    return {job.runs, "the inputs of this run", args.model.percentile};
+    return {job.runs, "the inputs of this run"};
   return {read_calibration(args.calibrate, settings, describe_inputs(program)),
-          fmt::format("{} files of --calibrate", args.calibrate.size()), args.model.percentile};
+          fmt::format("{} files of --calibrate", args.calibrate.size())};
 }
 
 // Outputs of all runs, and the wall seconds of each run with its copies.
@@ -208,7 +208,7 @@ void add_results(report::Document &document, const RunArguments &args, const Job
 
 void run(RunArguments &args) {
   program::Program program;
-  check_calibration(args.calibrate, args.model.percentile, args.model.precision);
+  check_calibration(args.calibrate, args.model);
   const PictureSettings settings = picture_settings(args.model.model, args.pictures);
   const Job job = make_job(args, settings, program);
   if (args.model.precision == "int8")
@@ -248,7 +248,7 @@ void add_run(CLI::App &app) {
   verb->add_option("--image", args->images, "Pictures (JPEG, PNG, BMP, GIF), or folders of them")
       ->type_name("FILE|DIR")
       ->excludes(inputs);
-  add_calibration_options(*verb, args->calibrate, args->model.percentile);
+  add_calibration_options(*verb, args->calibrate, args->model);
   verb->add_option("--labels", args->labels,
                    "Names of the classes, one per line; labels.txt beside the model if not given")
       ->type_name("FILE");

@@ -108,7 +108,7 @@ void verify_onnx(const VerifyArguments &args) {
   if (!args.inputs.empty())
     calibration.runs = {read_inputs(args, imported)};
   const model::AppliedPrecision applied =
-      api::with_precision(imported, args.model, calibration, engine);
+      api::with_precision(read_source(args.model), imported, args.model, calibration, engine);
   const program::Program &program = applied.program;
   model::VerifyReport report;
   {

@@ -20,10 +20,9 @@ tf_model *add_model(Source source) {
   return models().add(std::make_shared<Model>(std::move(source)));
 }
 
-tilefuse::model::CalibrationInputs calibration_of(Model &model, const Options &options) {
+tilefuse::model::CalibrationInputs calibration_of(Model &model) {
   const std::lock_guard lock(model.mutex);
-  return {model.calibration, std::to_string(model.calibration.size()) + " runs of calibration",
-          options.percentile};
+  return {model.calibration, std::to_string(model.calibration.size()) + " runs of calibration"};
 }
 
 } // namespace
@@ -90,8 +89,8 @@ tf_status tf_compile(tf_model *model, tf_device *device, const tf_option *option
     need(compiled, "compiled");
     Options wanted;
     set_all(wanted, options, count);
-    auto network = std::make_shared<Network>(
-        engine, from->source, wanted, calibration_of(*from, wanted), to_progress(progress, user));
+    auto network = std::make_shared<Network>(engine, from->source, wanted, calibration_of(*from),
+                                             to_progress(progress, user));
     *compiled = compiled_models().add(std::make_shared<Compiled>(std::move(network)));
   });
 }

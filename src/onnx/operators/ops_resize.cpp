@@ -13,6 +13,7 @@
 
 #include "onnx/operators.h"
 #include "onnx/operators/along_axis.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::onnx_import {
 namespace {
@@ -268,8 +269,6 @@ Value resize_axis(const Call &call, const Value &value, std::size_t i, const Res
                                           elems_between(value.shape, i + 1, shape.size())});
   if (axis.factor > 1)
     return call.reshape(call.apply("upsample_axis", {view}, {{"FACTOR", axis.factor}}), shape);
-  if (!is_float(value.type))
-    call.fail(ErrorCode::Unsupported, "only float tensors can be interpolated");
   const Band band = band_of(mode, axis);
   if (band.count <= kMostNeighbours && band.count < axis.in)
     return interpolate_band(call, value, i, axis, mode, band);
@@ -296,8 +295,29 @@ Value extrapolate(const Call &call, Value result, const std::vector<ResizeAxis> 
   return result;
 }
 
-Value resize(const Call &call, std::vector<ResizeAxis> axes, const ResizeMode &mode) {
+// Axis by axis. Integers of 8 bits are interpolated as floats, whose fraction is cut off as
+// onnxruntime does.
+Value resize_axes(const Call &call, const std::vector<ResizeAxis> &axes, const ResizeMode &mode) {
   Value result = call.value(0);
+  const DType type = result.type;
+  const bool is_repeated =
+      std::all_of(axes.begin(), axes.end(), [](const ResizeAxis &axis) { return axis.factor > 0; });
+  const bool is_converted = !is_float(type) && !is_repeated;
+  if (is_converted && (!is_narrow(type) || mode.interpolation == "cubic"))
+    call.fail(ErrorCode::Unsupported,
+              fmt::format("{} of {} is not supported; need float, or linear of 8 bits",
+                          mode.interpolation, to_string(type)));
+  if (is_converted)
+    result = call.apply("cast_f32", {result});
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    if (axes[i].factor != 1)
+      result = resize_axis(call, result, i, axes[i], mode);
+  if (is_converted)
+    result = call.apply(fmt::format("cast_{}", to_string(type)), {result});
+  return mode.crops() ? extrapolate(call, result, axes, mode) : result;
+}
+
+Value resize(const Call &call, std::vector<ResizeAxis> axes, const ResizeMode &mode) {
   program::Shape shape;
   for (const ResizeAxis &axis : axes) {
     if (axis.in < 1 || axis.out < 1 || axis.out > kLargestMatrix)
@@ -310,12 +330,9 @@ Value resize(const Call &call, std::vector<ResizeAxis> axes, const ResizeMode &m
     axis.factor = whole_factor(mode, axis);
   if (axes.size() == 4 && axes[0].factor == 1 && axes[1].factor == 1 && axes[2].factor > 0 &&
       axes[3].factor > 0)
-    return call.apply("upsample_nearest", {result},
+    return call.apply("upsample_nearest", {call.value(0)},
                       {{"FY", axes[2].factor}, {"FX", axes[3].factor}});
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    if (axes[i].factor != 1)
-      result = resize_axis(call, result, i, axes[i], mode);
-  return mode.crops() ? extrapolate(call, result, axes, mode) : result;
+  return resize_axes(call, axes, mode);
 }
 
 std::vector<double> floats(const Call &call, std::size_t i, const char *what) {

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// f32 models written in 8-bit integers: which values are rounded, with which scales, and that results
+// are those of f32 but for the rounding.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/index.h"
+#include "nest/evaluate/reference.h"
+#include "onnx/fold_norms.h"
+#include "onnx/model_builder.h"
+#include "onnx/quantize.h"
+#include "onnx/tensor.h"
+
+namespace tilefuse::onnx_import {
+namespace {
+
+using Names = std::vector<std::string>;
+using Values = std::map<std::string, program::HostTensor>;
+
+// x -> Conv -> Relu -> MaxPool -> Conv, and the pool's result added to it -> Conv -> y.
+ModelBuilder network(std::int64_t opset = 13) {
+  ModelBuilder model(opset);
+  model.input("x", {1, 2, 6, 6})
+      .initializer(float_tensor("w", {3, 2, 3, 3}))
+      .initializer(float_tensor("b", {3}))
+      .initializer(float_tensor("v", {3, 3, 1, 1}))
+      .node("Conv", {"x", "w", "b"}, {"c"})
+      .node("Relu", {"c"}, {"r"})
+      .node("MaxPool", {"r"}, {"p"}, {attribute("kernel_shape", Dims{2, 2})})
+      .node("Conv", {"p", "v"}, {"d"})
+      .node("Add", {"d", "p"}, {"s"})
+      .node("Relu", {"s"}, {"t"})
+      .node("Conv", {"t", "v"}, {"y"})
+      .output("y");
+  return model;
+}
+
+Names sorted(Names names) {
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+ModelFile file_of(ModelBuilder model) {
+  const std::int64_t opset = model.proto.opset_import(0).version();
+  return {std::move(model.proto), {}, opset};
+}
+
+ModelFile quantized(ModelBuilder model, const std::map<std::string, program::Range> &ranges) {
+  ModelFile file = file_of(std::move(model));
+  quantize(file, plan_rounding(file.model, {}), ranges);
+  return file;
+}
+
+program::HostTensor stored(const ModelFile &file, const std::string &name) {
+  for (const onnx::TensorProto &tensor : file.model.graph().initializer())
+    if (tensor.name() == name)
+      return to_host_tensor(tensor, {});
+  ADD_FAILURE() << "no initializer " << name;
+  return program::make_host_tensor(name, DType::F32, {});
+}
+
+const onnx::NodeProto &maker_of(const ModelFile &file, const std::string &result) {
+  for (const onnx::NodeProto &node : file.model.graph().node())
+    if (node.output(0) == result)
+      return node;
+  throw std::runtime_error("nothing makes " + result);
+}
+
+TEST(Quantize, rounds_what_products_and_sums_read) {
+  ModelBuilder model = network();
+  const RoundingPlan plan = plan_rounding(model.proto, {});
+  EXPECT_EQ(plan.products, (Names{"c", "d", "y"}));
+  EXPECT_TRUE(plan.kept.empty());
+  // The pool moves what the Relu gives; the last result stays in f32.
+  EXPECT_EQ(sorted(plan.values), (Names{"d", "r", "t", "x"}));
+  EXPECT_EQ(plan.scale_of.at("p"), plan.scale_of.at("r"));
+  EXPECT_NE(plan.scale_of.at("d"), plan.scale_of.at("r"));
+  EXPECT_EQ(plan.scale_of.count("c"), 0);
+}
+
+TEST(Quantize, scales_data_by_its_range_and_weights_by_channel) {
+  const ModelFile file =
+      quantized(network(), {{"x", {-1, 3}}, {"r", {0, 2}}, {"d", {-8, 2}}, {"t", {0, 5}}});
+  EXPECT_FLOAT_EQ(static_cast<float>(get(stored(file, "x/scale"), 0)), 4.0F / 255);
+  EXPECT_EQ(get(stored(file, "x/zero"), 0), 64);
+  EXPECT_EQ(get(stored(file, "p/zero"), 0), 0);
+  const program::HostTensor scales = stored(file, "w/d0/scale"), whole = stored(file, "w/d0/i8");
+  ASSERT_EQ(scales.shape, (Dims{3}));
+  for (std::int64_t m = 0; m < 3; ++m) {
+    EXPECT_FLOAT_EQ(static_cast<float>(get(scales, m)),
+                    static_cast<float>(4.5 * static_cast<double>(m + 1) / 127));
+    EXPECT_EQ(get(whole, m * 18 + 17), 127);
+  }
+  const double unit = get(scales, 1) * get(stored(file, "x/scale"), 0);
+  EXPECT_EQ(get(stored(file, "c/b/i32"), 1), std::nearbyint(0.5 / unit));
+  EXPECT_EQ(maker_of(file, "c").input(0), "x/d");
+  EXPECT_EQ(maker_of(file, "s").input(1), "p/d");
+}
+
+TEST(Quantize, results_are_those_of_f32_but_for_the_rounding) {
+  const ModelFile file =
+      quantized(network(), {{"x", {-1, 1}}, {"r", {0, 80}}, {"d", {0, 300}}, {"t", {0, 380}}});
+  program::HostTensor x = program::make_host_tensor("x", DType::F32, {1, 2, 6, 6});
+  for (std::int64_t i = 0; i < program::elems(x.shape); ++i)
+    set(x, i, static_cast<double>((i * 37) % 201) / 100 - 1);
+  const auto result = [&](const program::Program &program) {
+    return nest::evaluate_program(program, {{"x", x}}).at(0);
+  };
+  const program::HostTensor exact = result(import(network()));
+  const program::HostTensor rounded = result(import_bytes(file.model.SerializeAsString()));
+  double most = 0, apart = 0;
+  for (std::int64_t i = 0; i < program::elems(exact.shape); ++i) {
+    most = std::max(most, std::fabs(get(exact, i)));
+    apart = std::max(apart, std::fabs(get(exact, i) - get(rounded, i)));
+  }
+  EXPECT_GT(apart, 0);
+  EXPECT_LT(apart, 0.03 * most);
+}
+
+TEST(Quantize, what_is_asked_for_stays_in_f32) {
+  ModelBuilder model = network();
+  const RoundingPlan plan = plan_rounding(model.proto, {"c", "y"});
+  EXPECT_EQ(plan.products, (Names{"d"}));
+  EXPECT_EQ(plan.kept, (Names{"c: asked for", "y: asked for"}));
+  EXPECT_EQ(plan.values, (Names{"r"}));
+  const Error error = error_of([&] { plan_rounding(model.proto, {"z"}); });
+  EXPECT_EQ(error.message(), "there is no product \"z\" to keep in f32");
+}
+
+TEST(Quantize, refuses_what_is_quantised_or_has_no_products) {
+  ModelFile file =
+      quantized(network(), {{"x", {-1, 3}}, {"r", {0, 2}}, {"d", {-8, 2}}, {"t", {0, 5}}});
+  EXPECT_EQ(error_of([&] { plan_rounding(file.model, {}); }).message(),
+            "the model is quantised already");
+  ModelBuilder plain(13);
+  plain.input("x", {2}).node("Relu", {"x"}, {"y"}).output("y");
+  EXPECT_EQ(error_of([&] { plan_rounding(plain.proto, {}); }).message(),
+            "the model has no product to compute in 8-bit integers");
+}
+
+TEST(Quantize, operators_of_onnxruntime_before_opset_13) {
+  const ModelFile file =
+      quantized(network(11), {{"x", {-1, 3}}, {"r", {0, 2}}, {"d", {-8, 2}}, {"t", {0, 5}}});
+  EXPECT_EQ(maker_of(file, "x/q").domain(), "com.microsoft");
+  EXPECT_EQ(import_bytes(file.model.SerializeAsString()).outputs.size(), 1);
+}
+
+TEST(Quantize, normalisations_become_part_of_their_products) {
+  ModelBuilder model(13);
+  model.input("x", {1, 2, 4, 4})
+      .initializer(float_tensor("w", {3, 2, 1, 1}))
+      .initializer(float_tensor("scale", {3}))
+      .initializer(float_tensor("offset", {3}))
+      .initializer(float_tensor("mean", {3}))
+      .initializer(float_tensor("variance", {3}))
+      .node("Conv", {"x", "w"}, {"c"})
+      .node("BatchNormalization", {"c", "scale", "offset", "mean", "variance"}, {"y"})
+      .output("y");
+  ModelFile file = file_of(model);
+  fold_norms(file);
+  ASSERT_EQ(file.model.graph().node_size(), 1);
+  program::HostTensor x = program::make_host_tensor("x", DType::F32, {1, 2, 4, 4});
+  for (std::int64_t i = 0; i < program::elems(x.shape); ++i)
+    set(x, i, static_cast<double>(i) - 16);
+  const auto result = [&](const program::Program &program) {
+    return nest::evaluate_program(program, {{"x", x}}).at(0);
+  };
+  const program::HostTensor before = result(import(model));
+  const program::HostTensor after = result(import_bytes(file.model.SerializeAsString()));
+  for (std::int64_t i = 0; i < program::elems(before.shape); ++i)
+    EXPECT_NEAR(get(before, i), get(after, i), 1e-5);
+}
+
+// The sum that a normalisation has read is an output too.
+TEST(Quantize, normalisations_of_what_others_read_stay) {
+  ModelBuilder model(13);
+  model.input("x", {1, 2, 4, 4})
+      .initializer(float_tensor("w", {3, 2, 1, 1}))
+      .initializer(float_tensor("k", {3}))
+      .node("Conv", {"x", "w"}, {"c"})
+      .node("BatchNormalization", {"c", "k", "k", "k", "k"}, {"y"})
+      .output("y")
+      .output("c");
+  ModelFile file = file_of(model);
+  fold_norms(file);
+  EXPECT_EQ(file.model.graph().node_size(), 2);
+}
+
+} // namespace
+} // namespace tilefuse::onnx_import
