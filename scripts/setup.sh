@@ -10,7 +10,7 @@ program=(
   libcli11-dev libfmt-dev libtomlplusplus-dev libstb-dev libturbojpeg0-dev libxxhash-dev libisl-dev nlohmann-json3-dev
 )
 tests=(
-  libgtest-dev librapidcheck-dev python3 python3-numpy python3-venv python3-pyopencl pkg-config
+  libgtest-dev librapidcheck-dev python3 python3-numpy python3-venv python3-pyopencl pkg-config debootstrap
   clang-19 libclang-rt-19-dev
   ocl-icd-libopencl1 pocl-opencl-icd oclgrind
   libopenmpi-dev openmpi-bin
