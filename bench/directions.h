@@ -27,7 +27,7 @@ public:
   // Seconds of one run.
   double run() { return session_->run_again(); }
   int kernels() const { return session_->stats().kernels; }
-  std::vector<model::KernelReport> profile() { return session_->profile(3); }
+  std::vector<model::KernelReport> profile() { return session_->profile(3).kernels; }
 
 private:
   runtime::KernelCache cache_;

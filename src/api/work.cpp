@@ -59,7 +59,7 @@ Timing time(Network &network, const InputTypes &types, int repeat, const Progres
       timing.seconds.push_back(watch.seconds());
   }
   std::sort(timing.seconds.begin(), timing.seconds.end());
-  timing.kernels = model::profile(loaded->resident, execution, std::min(repeat, kMostProfiled));
+  timing.kernels = model::profile(loaded->resident, execution, std::min(repeat, kMostProfiled)).kernels;
   return timing;
 }
 

@@ -138,4 +138,18 @@ Estimate predict(const schedule::Resolved &resolved, const Target &target) {
   return all;
 }
 
+Demands demands(const poly::Group &group, const Schedule &schedule, const Target &target) {
+  const schedule::Resolved resolved(group, schedule);
+  const auto &gemm = resolved.gemms[poly::kAnchor];
+  Demands all = gemm ? gemm_demands(*gemm, target, fed_ring(resolved))
+                     : demands(group.anchor, schedule, target);
+  if (!gemm && !group.producers.empty())
+    all.push_back({"producers", predict(resolved, target).seconds -
+                                    predict(group.anchor, schedule, target).seconds});
+  std::erase_if(all, [](const Demand &demand) { return demand.seconds <= 0; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Demand &a, const Demand &b) { return a.seconds > b.seconds; });
+  return all;
+}
+
 } // namespace tilefuse::cost

@@ -15,6 +15,10 @@ Estimate predict(const poly::Group &group, const schedule::Schedule &schedule,
 
 Estimate predict(const schedule::Resolved &resolved, const Target &target);
 
+// What the kernel demands, the most first, nothing that it does not: the anchor's, and as one line
+// what its producers add. Requires a legal schedule.
+Demands demands(const poly::Group &group, const schedule::Schedule &schedule, const Target &target);
+
 // Time of one tile of a producer's nest under its schedule, whose results stay in the block's
 // memory. It lies anywhere in the whole: of taps outside the tensor it has the same share.
 Estimate predict_tile(const nest::Nest &whole, const nest::Nest &tile,

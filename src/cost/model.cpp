@@ -28,6 +28,16 @@ Figures figures(const nest::Nest &nest, const schedule::Schedule &schedule, cons
                                           : work_item_figures(nest, schedule, target);
 }
 
+Demands demands(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target) {
+  if (has_core(schedule))
+    return gemm_demands(gemm_of(nest, schedule), target);
+  if (target.lanes == LaneKind::Vector)
+    return vector_demands(nest, schedule, target);
+  LaneCounts counts;
+  const std::vector<InputPlace> places = input_places(nest, schedule);
+  return work_item_demands({nest, schedule, target, counts, places});
+}
+
 std::string explain(const Estimate &estimate) {
   std::string text = fmt::format("predicted {:.1f} us\n", estimate.seconds * 1e6);
   for (const Reason &reason : estimate.reasons)

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/demand.h"
 #include "cost/estimate.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
@@ -30,6 +31,9 @@ Figures figures(const nest::Nest &nest, const schedule::Schedule &schedule, cons
 
 // Requires a legal schedule.
 Estimate predict(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);
+
+// Of a kernel with that estimate's seconds, in no order. Requires a legal schedule.
+Demands demands(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);
 
 // One line per reason, with units.
 std::string explain(const Estimate &estimate);

@@ -5,7 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "cost/group_model.h"
 #include "cost/roofline.h"
+#include "lower/launch/lower_launch.h"
 
 namespace tilefuse::model {
 namespace {
@@ -44,34 +46,65 @@ Ceilings ceilings(const Resident &resident, std::span<const runtime::LaunchTime>
   return reached;
 }
 
+// What the launch does and moves, as its code says or its kernel would.
+struct Work {
+  std::string name;
+  double flops = 0;
+  double bytes = 0;
+};
+
+// `number` is that of its first kernel.
+KernelReport report_of(const CompiledLaunch &launch, const Work &work, int number,
+                       const runtime::LaunchTime &time, const Target &target,
+                       const Ceilings &ceilings) {
+  const launch::Part &part = first_part(launch);
+  const cost::Roofline least =
+      cost::roofline(work.flops, work.bytes, part.schedule, target, ceilings);
+  const double seconds = time.seconds();
+  return {.number = number,
+          .name = work.name,
+          .origin = part.placed.origin,
+          .schedule = part.schedule.name,
+          .chosen_by = part.chosen_by,
+          .flops = work.flops,
+          .bytes = work.bytes,
+          .begin = time.begin,
+          .seconds = seconds,
+          .roofline = seconds > 0 ? least.seconds() / seconds : 0,
+          .limit = least.limit()};
+}
+
 } // namespace
 
-std::vector<KernelReport> profile(const Resident &resident, Execution &execution, int passes) {
+Profile profile(const Resident &resident, Execution &execution, int passes) {
   const std::vector<runtime::LaunchTime> times = trace(resident, execution, passes);
-  const Ceilings most = ceilings(resident, times);
-  std::vector<KernelReport> reports;
+  Profile result{.kernels = {}, .ceilings = ceilings(resident, times), .is_measured = true};
   int number = 0; // kernels in front
   for (std::size_t k = 0; k < times.size(); ++k) {
     const CompiledLaunch &launch = resident.compiled().launches[k];
-    const launch::Part &part = first_part(launch);
     const Package &package = resident.compiled().package(launch);
-    const cost::Roofline least = cost::roofline(package.flops, package.bytes, part.schedule,
-                                                resident.device().target(), most);
-    const double seconds = times[k].seconds();
-    reports.push_back({.number = number,
-                       .name = package.name,
-                       .origin = part.placed.origin,
-                       .schedule = part.schedule.name,
-                       .chosen_by = part.chosen_by,
-                       .flops = package.flops,
-                       .bytes = package.bytes,
-                       .begin = times[k].begin,
-                       .seconds = seconds,
-                       .roofline = seconds > 0 ? least.seconds() / seconds : 0,
-                       .limit = least.limit()});
+    result.kernels.push_back(report_of(launch, {package.name, package.flops, package.bytes}, number,
+                                       times[k], resident.device().target(), result.ceilings));
     number += static_cast<int>(launch.launch.parts.size());
   }
-  return reports;
+  return result;
+}
+
+Profile predicted_profile(const Compiled &compiled, const Target &target) {
+  Profile result{.kernels = {}, .ceilings = stated_ceilings(target), .is_measured = false};
+  int number = 0;
+  double begin = 0;
+  for (const CompiledLaunch &launch : compiled.launches) {
+    const kernel::Kernel kernel = lower::lower_launch(launch.launch, target);
+    double seconds = 0;
+    for (const launch::Part &part : launch.launch.parts)
+      seconds += cost::predict(part.placed.group, part.schedule, target).seconds;
+    result.kernels.push_back(report_of(launch, {kernel.name, kernel.flops, kernel.bytes}, number,
+                                       {begin, begin + seconds}, target, result.ceilings));
+    number += static_cast<int>(launch.launch.parts.size());
+    begin += seconds;
+  }
+  return result;
 }
 
 } // namespace tilefuse::model

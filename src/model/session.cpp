@@ -82,8 +82,11 @@ double Session::run_again() {
   return watch.seconds();
 }
 
-std::vector<KernelReport> Session::profile(int passes) {
+Profile Session::profile(int passes) {
   return model::profile(state_->resident, state_->execution, passes);
 }
+
+const Compiled &Session::compiled() const { return state_->resident.compiled(); }
+const Plan &Session::plan() const { return state_->resident.plan(); }
 
 } // namespace tilefuse::model

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "model/profile.h"
 #include "model/session_options.h"
 #include "model/session_stats.h"
 #include "program/host_tensor.h"
@@ -40,7 +41,9 @@ public:
 
   const SessionStats &stats() const;
   // Times every kernel of a run by the device's clock: of `passes` runs, that of median length.
-  std::vector<KernelReport> profile(int passes = 1);
+  Profile profile(int passes = 1);
+  const Compiled &compiled() const;
+  const Plan &plan() const;
   // The plan as text: buffers, arena offsets, launches.
   std::string plan_text() const;
 

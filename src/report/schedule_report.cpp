@@ -9,11 +9,9 @@
 #include "cost/group_model.h"
 #include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "model/tune/records.h"
-#include "report/candidates.h"
 #include "report/schedule_mapping.h"
-#include "report/verdict.h"
-#include "schedule/text.h"
+#include "schedule/members.h"
+#include "search/groups.h"
 #include "search/network/layout_choice.h"
 #include "search/pick.h"
 
@@ -32,49 +30,80 @@ std::vector<std::size_t> statements_of(const program::Program &program,
   return statements;
 }
 
-// On a device: who chose the schedule, and where that is not the cost model, which it is.
-std::string choice_text(const nest::Nest &nest, const model::Choice &chosen,
-                        const std::string &ignored) {
-  std::string text = "schedule: " + chosen.by + "\n";
-  if (!ignored.empty())
-    text += "the tuning record of this device is not used: " + ignored + "\n";
-  return text + schedule::to_text(nest, chosen.schedule);
+// Who chose the schedule, and which it is.
+std::string choice_text(const ExplainedGroup &explained, const poly::Group &group) {
+  std::string text = "schedule: " + explained.chosen.by + "\n";
+  if (!explained.ignored.empty())
+    text += "the tuning record of this device is not used: " + explained.ignored + "\n";
+  return text + schedule::to_text(group, explained.chosen.schedule);
+}
+
+std::vector<search::Candidate> ranked(const poly::Group &group, const ScheduleOptions &options) {
+  if (!group.producers.empty() || options.candidates == 0)
+    return {};
+  return search::candidates(group.anchor, options.target, options.candidates);
+}
+
+ExplainedGroup explain(const poly::Group &group, const ScheduleOptions &options, int number,
+                       model::Choice chosen, std::optional<MeasuredKernel> measured,
+                       const std::vector<search::Candidate> &ranked) {
+  ExplainedGroup explained{
+      .chosen = std::move(chosen), .ignored = {}, .weighed = {}, .verdict = {}};
+  explained.weighed =
+      weigh(group, options.target, explained.chosen.schedule, explained.chosen.by, ranked);
+  explained.verdict =
+      verdict(number, explained.chosen.by == model::kTuned, std::move(measured), explained.weighed);
+  return explained;
 }
 
 } // namespace
 
 ExplainedGroup explain_group(const poly::Group &group, const ScheduleOptions &options, int number) {
-  const nest::Nest &nest = group.anchor;
-  const std::vector<search::Candidate> ranked =
-      search::candidates(nest, options.target, options.candidates);
-  model::Choice chosen = {ranked.front().schedule, "model"};
+  const std::vector<search::Candidate> found = ranked(group, options);
   std::string ignored;
-  if (options.device != nullptr)
-    chosen = model::choose_schedule(options.records, group, *options.device, &ignored);
+  model::Choice chosen =
+      options.device != nullptr
+          ? model::choose_schedule(options.records, group, *options.device, &ignored)
+          : model::Choice{found.empty() ? search::pick(group, options.target)
+                                        : found.front().schedule,
+                          "model"};
   if (options.tf32 && group.producers.empty())
-    if (std::optional<schedule::Schedule> rounded = search::pick_tf32(nest, options.target))
+    if (std::optional<schedule::Schedule> rounded = search::pick_tf32(group.anchor, options.target))
       chosen = {std::move(*rounded), "model, tf32 allowed"};
-  const schedule::Schedule &choice = chosen.schedule;
-  ExplainedGroup explained;
-  if (options.device != nullptr)
-    explained.verdict = verdict({.number = number,
-                                 .is_tuned = chosen.by == model::kTuned,
-                                 .predicted = cost::predict(group, choice, options.target),
-                                 .measured = measure(group, choice, *options.device)}) +
-                        choice_text(nest, chosen, ignored);
+  std::optional<MeasuredKernel> measured =
+      options.device != nullptr ? measure(group, chosen.schedule, *options.device) : std::nullopt;
+  ExplainedGroup explained =
+      explain(group, options, number, std::move(chosen), std::move(measured), found);
+  explained.ignored = std::move(ignored);
+  return explained;
+}
+
+ExplainedGroup explain_choice(const poly::Group &group, model::Choice chosen,
+                              std::optional<MeasuredKernel> measured,
+                              const ScheduleOptions &options, int number) {
+  return explain(group, options, number, std::move(chosen), std::move(measured),
+                 ranked(group, options));
+}
+
+std::string to_text(const ExplainedGroup &explained, const poly::Group &group,
+                    const ScheduleOptions &options, const std::string &between) {
+  const schedule::Schedule &choice = explained.chosen.schedule;
+  const nest::Nest &nest = group.anchor;
+  std::string text = to_text(explained.verdict) + choice_text(explained, group) + between;
   const auto add = [&](Section section, const auto &make) {
     if (options.sections.count(section) != 0)
-      explained.sections += heading(section) + make();
+      text += heading(section) + make();
   };
   add(Section::Flatten, [&] { return poly::to_text(group) + nest_table(nest); });
   add(Section::Candidates, [&] {
-    return candidates_text(nest, options.target, ranked, choice == ranked.front().schedule);
+    return to_text(candidate_table(explained.weighed), options.style) +
+           cost::explain(cost::predict(group, choice, options.target));
   });
   add(Section::Layout, [&] { return layouts(nest, choice); });
   add(Section::Threads, [&] { return mapping(nest, choice); });
   add(Section::Kernel,
       [&] { return kernel::to_text(lower::lower(group, choice, options.target)); });
-  return explained;
+  return text;
 }
 
 Explanation explain_with_model(const program::Program &program, const ScheduleOptions &options) {
@@ -86,16 +115,15 @@ Explanation explain_with_model(const program::Program &program, const ScheduleOp
                                                         to_string(laid.layout), laid.conversions);
   for (const poly::PlacedGroup &placed : laid.groups) {
     const int number = static_cast<int>(result.size());
-    result.push_back({placed.origin, [&program, options, with_program, placed, layout, number] {
-                        const std::string whole =
-                            with_program ? heading(Section::Program) +
-                                               program::to_text(
-                                                   excerpt(program, statements_of(program, placed)))
-                                         : "";
-                        const ExplainedGroup group = explain_group(placed.group, options, number);
-                        return group.verdict + whole + layout +
-                               fmt::format("{}", fmt::join(placed.notes, "")) + group.sections;
-                      }});
+    result.push_back(
+        {placed.origin, [&program, options, with_program, placed, layout, number] {
+           const std::string whole =
+               with_program ? heading(Section::Program) +
+                                  program::to_text(excerpt(program, statements_of(program, placed)))
+                            : "";
+           return to_text(explain_group(placed.group, options, number), placed.group, options,
+                          whole + layout + fmt::format("{}", fmt::join(placed.notes, "")));
+         }});
   }
   return result;
 }

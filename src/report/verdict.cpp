@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,46 +20,53 @@ constexpr int kRuns = 20;            // the fastest counts
 constexpr double kNearlyAll = 0.7;   // of the roofline
 constexpr double kBad = 0.1;         // of it
 constexpr double kMuchLaunch = 0.25; // of the time
-constexpr double kShown = 0.005;     // shares below are left out
+constexpr double kFarOff = 1.5;      // measured over predicted
+constexpr double kWorthTrying = 0.01;
+constexpr std::size_t kShown = 3; // demands
+constexpr double kShownShare = 0.05;
 
-using Share = std::pair<std::string_view, double>;
-
-// Shares of the predicted time, the largest first.
-std::vector<Share> shares(const cost::Estimate &estimate) {
-  const double one = estimate.waves;
-  std::vector<Share> parts = {
-      {"compute", estimate.compute * one}, {"staging", estimate.staging * one},
-      {"stores", estimate.stores * one},   {"refill", estimate.refill * one},
-      {"memory", estimate.memory * one},   {"launch", estimate.launch}};
-  double sum = 0;
-  for (const Share &part : parts)
-    sum += part.second;
-  for (Share &part : parts)
-    part.second = sum > 0 ? part.second / sum : 0;
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const Share &a, const Share &b) { return a.second > b.second; });
-  return parts;
+double launch_seconds(const cost::Demands &demands) {
+  const auto found = std::find_if(demands.begin(), demands.end(), [](const cost::Demand &demand) {
+    return demand.what == std::string_view("launch");
+  });
+  return found == demands.end() ? 0 : found->seconds;
 }
 
-std::vector<std::string> ideas(const VerdictOn &kernel, const std::vector<Share> &parts) {
-  std::vector<std::string> texts;
-  const double reached = kernel.measured ? kernel.measured->roofline : 0;
-  if (reached >= kNearlyAll)
-    return {fmt::format("nothing: it reaches {:.0f} % of what the device allows", reached * 100)};
-  const auto launch = std::find_if(parts.begin(), parts.end(),
-                                   [](const Share &part) { return part.first == "launch"; });
-  if (launch->second > kMuchLaunch)
-    texts.push_back(
-        fmt::format("--fuse all or a larger --batch: {:.0f} % of the time is the launch",
-                    launch->second * 100));
-  if (kernel.measured && reached < kBad)
-    texts.push_back("--activations nchw or nhwc: another layout may suit it better");
-  if (!kernel.is_tuned)
-    texts.push_back(fmt::format("tune --kernel {}: schedules are not measured on this device yet",
-                                kernel.number));
+// Schedules that the model takes for faster and the search does not reach.
+void add_faster(std::vector<Idea> &ideas, std::span<const Weighed> weighed) {
+  const double chosen = weighed.front().seconds.value_or(0);
+  for (const Weighed &row : weighed)
+    if (row.kind == Weighed::Kind::Neighbour && row.seconds &&
+        *row.seconds < (1 - kWorthTrying) * chosen) {
+      ideas.push_back({"--schedule FILE with " + row.differs, chosen - *row.seconds});
+      return;
+    }
+}
+
+std::vector<Idea> ideas_of(const Verdict &verdict, int number, bool is_tuned,
+                           std::span<const Weighed> weighed) {
+  const std::optional<MeasuredKernel> &measured = verdict.measured;
+  if (measured && measured->roofline >= kNearlyAll)
+    return {{fmt::format("nothing: it reaches {:.0f} % of what the device allows",
+                         measured->roofline * 100)}};
+  std::vector<Idea> ideas;
+  const double launch = launch_seconds(verdict.demands);
+  if (launch > kMuchLaunch * verdict.predicted)
+    ideas.push_back(
+        {"--fuse all or a larger --batch: the launch takes much of the time", launch, true});
+  add_faster(ideas, weighed);
+  if (measured && measured->roofline < kBad)
+    ideas.push_back({"--activations nchw or nhwc: another layout may suit it better"});
+  const double left = measured ? measured->seconds * (1 - measured->roofline) : 0;
+  if (!is_tuned)
+    ideas.push_back(
+        {fmt::format("tune --kernel {}: schedules are not measured on this device yet", number),
+         left, true});
   else
-    texts.push_back("a longer tune: the best schedule measured so far is taken");
-  return texts;
+    ideas.push_back({"a longer tune: the best schedule measured so far is taken", left, true});
+  if (measured && measured->seconds > kFarOff * verdict.predicted)
+    ideas.push_back({"doctor: it takes far longer than predicted, so the machine may be busy"});
+  return ideas;
 }
 
 } // namespace
@@ -86,21 +92,44 @@ std::optional<MeasuredKernel> measure(const poly::Group &group, const schedule::
   return measured;
 }
 
-std::string verdict(const VerdictOn &kernel) {
+Verdict verdict(int number, bool is_tuned, std::optional<MeasuredKernel> measured,
+                std::span<const Weighed> weighed) {
+  Verdict result{.measured = std::move(measured),
+                 .predicted = weighed.front().seconds.value_or(0),
+                 .demands = weighed.front().demands,
+                 .ideas = {}};
+  result.ideas = ideas_of(result, number, is_tuned, weighed);
+  return result;
+}
+
+std::string bound_text(const Verdict &verdict) {
+  std::vector<std::string> others;
+  for (std::size_t d = 0; d < std::min(kShown, verdict.demands.size()); ++d) {
+    const cost::Demand &demand = verdict.demands[d];
+    if (d == 0 || demand.seconds >= kShownShare * verdict.predicted)
+      others.push_back(
+          d == 0 ? fmt::format("bound by {}: {:.1f} us", demand.what, demand.seconds * 1e6)
+                 : fmt::format("{} {:.1f}", demand.what, demand.seconds * 1e6));
+  }
+  return fmt::format("{}", fmt::join(others, ", then "));
+}
+
+std::string to_text(const Idea &idea) {
+  if (idea.gain_seconds <= 0)
+    return idea.text;
+  return fmt::format("{} ({}{:.1f} us)", idea.text, idea.is_most ? "at most " : "predicted gain ",
+                     idea.gain_seconds * 1e6);
+}
+
+std::string to_text(const Verdict &verdict) {
   std::string text;
-  if (kernel.measured)
+  if (verdict.measured)
     text += fmt::format(
         "measured  {:.1f} us on this device, {:.0f} % of its roofline, which {} sets\n",
-        kernel.measured->seconds * 1e6, kernel.measured->roofline * 100, kernel.measured->limit);
-  const std::vector<Share> parts = shares(kernel.predicted);
-  std::vector<std::string> shown;
-  for (const auto &[what, share] : parts)
-    if (share >= kShown)
-      shown.push_back(fmt::format("{} {:.0f} %", what, share * 100));
-  text += fmt::format("predicted {:.1f} us: {}\n", kernel.predicted.seconds * 1e6,
-                      fmt::join(shown, ", "));
-  for (const std::string &idea : ideas(kernel, parts))
-    text += "try       " + idea + "\n";
+        verdict.measured->seconds * 1e6, verdict.measured->roofline * 100, verdict.measured->limit);
+  text += fmt::format("predicted {:.1f} us, {}\n", verdict.predicted * 1e6, bound_text(verdict));
+  for (const Idea &idea : verdict.ideas)
+    text += "try       " + to_text(idea) + "\n";
   return text;
 }
 

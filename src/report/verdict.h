@@ -1,38 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a kernel takes as long as it does, in a few lines, before any detail:
+// Why a kernel takes as long as it does and what can be done, before any detail:
 //
-//   measured 38.1 us on this device, 84 % of its roofline, which arithmetic sets
-//   predicted 60.3 us: compute 92 %, memory 5 %, launch 3 %
-//   try      tune --kernel 3: the model's choice is not measured against others yet
+//   measured  38.1 us on this device, 84 % of its roofline, which arithmetic sets
+//   predicted 60.3 us, bound by load ports: 55.1 us, then multiply-add ports 31.0
+//   try       tune --kernel 3: schedules are not measured on this device yet (at most 6.1 us)
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "cost/estimate.h"
+#include "cost/demand.h"
 #include "poly/group.h"
+#include "report/candidates.h"
 #include "runtime/device.h"
 #include "schedule/schedule.h"
 
 namespace tilefuse::report {
 
-// A kernel's time by itself on random data, and what the device allows.
+// A kernel's time on a device, and what that allows.
 struct MeasuredKernel {
   double seconds = 0;
   double roofline = 0; // share
   std::string limit;   // "arithmetic" or "memory"
 };
-// Nothing where no code can be generated for the device.
+// By itself on random data. Nothing where no code can be generated for the device.
 std::optional<MeasuredKernel> measure(const poly::Group &group, const schedule::Schedule &schedule,
                                       runtime::Device &device);
 
-// How a kernel is chosen, and what its number is.
-struct VerdictOn {
-  int number = 0;
-  bool is_tuned = false;
-  cost::Estimate predicted;
-  std::optional<MeasuredKernel> measured;
+// What to try.
+struct Idea {
+  std::string text;
+  double gain_seconds = 0; // predicted, or at most where `is_most`; 0: not known
+  bool is_most = false;
 };
-std::string verdict(const VerdictOn &kernel);
+
+struct Verdict {
+  std::optional<MeasuredKernel> measured;
+  double predicted = 0;  // seconds
+  cost::Demands demands; // the most first
+  std::vector<Idea> ideas;
+};
+
+// `number` as every verb counts; `weighed` begins with the chosen schedule.
+Verdict verdict(int number, bool is_tuned, std::optional<MeasuredKernel> measured,
+                std::span<const Weighed> weighed);
+
+// "bound by load ports: 55.1 us, then multiply-add ports 31.0"
+std::string bound_text(const Verdict &verdict);
+// "tune --kernel 3: … (at most 6.1 us)"
+std::string to_text(const Idea &idea);
+// Its lines.
+std::string to_text(const Verdict &verdict);
 
 } // namespace tilefuse::report

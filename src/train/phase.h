@@ -35,7 +35,7 @@ public:
 
   // Times of its kernels by the device's clock: of `passes` runs, that of median length.
   std::vector<model::KernelReport> profile(int passes) {
-    return model::profile(resident_, execution_, passes);
+    return model::profile(resident_, execution_, passes).kernels;
   }
   void launch() { execution_.launch(); }
   void write(std::size_t input, std::span<const std::byte> from);

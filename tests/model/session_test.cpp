@@ -253,7 +253,7 @@ TEST(Session, ProfileIsOneRunByTheDevicesClock) {
     runtime::KernelCache cache("", [](const std::string &) {});
     model::Session session(network.program(), *on.device, cache, {});
     session.run({{image()}});
-    const std::vector<model::KernelReport> kernels = session.profile(3);
+    const std::vector<model::KernelReport> kernels = session.profile(3).kernels;
     ASSERT_EQ(kernels.size(), 5U);
     EXPECT_EQ(kernels[0].begin, 0);
     for (std::size_t k = 0; k < kernels.size(); ++k) {

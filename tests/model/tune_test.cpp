@@ -150,7 +150,7 @@ protected:
   std::string chosen_by(RecordStore *records) {
     runtime::KernelCache cache("", {});
     model::Session session(convolution(), device(), cache, {.records = records, .warn = collect()});
-    return session.profile().at(0).chosen_by;
+    return session.profile().kernels.at(0).chosen_by;
   }
 
   fs::path folder_ = fs::temp_directory_path() / ("tilefuse_tune_" + std::to_string(getpid()));

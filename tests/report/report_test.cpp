@@ -6,10 +6,25 @@
 #include "report/flat_table.h"
 #include "report/layers.h"
 #include "report/sections.h"
+#include "report/verdict.h"
+#include "search/pick.h"
+#include "target/rows.h"
 #include "tile/tile.h"
 
 namespace tilefuse::report {
 namespace {
+
+// 64 x 64 x 64.
+constexpr std::string_view kProduct = R"(nest gemm {
+  index m 64, n 64 | k 64
+  slot 0 f32 4096, 1 f32 4096, 2 f32 4096
+  acc f32 = sum mul
+  in 0 + 0 [m:64*64, k:64*1]
+  in 1 + 0 const [k:64*64, n:64*1]
+  out 2 + 0 [m:64*64, n:64*1]
+  post acc
+}
+)";
 
 TEST(Sections, ListsAndMistakes) {
   EXPECT_EQ(parse_sections("").size(), 6U);
@@ -35,24 +50,67 @@ TEST(FlatTable, VectorsHaveARowOfTheirOwn) {
                             "     vec                   4         1\n");
 }
 
-TEST(Candidates, WhatGotWorseIsNamedByGrowthOverTheWholeKernel) {
-  const cost::Estimate best{.seconds = 100e-6,
-                            .compute = 10e-6,
-                            .staging = 1e-6,
-                            .memory = 2e-6,
-                            .launch = 3e-6,
-                            .waves = 8};
-  EXPECT_EQ(worse_parts(best, best), "");
-  // Half as many blocks that take twice as long each: only the staging grew.
-  cost::Estimate other = best;
-  other.waves = 4;
-  other.compute = 20e-6;
-  other.memory = 4e-6;
-  other.staging = 4e-6;
-  EXPECT_EQ(worse_parts(other, best), "staging 16 us, best 8");
-  other.memory = 8e-6;
-  other.launch = 3.5e-6; // too little to matter
-  EXPECT_EQ(worse_parts(other, best), "memory 32 us, best 16; staging 16 us, best 8");
+TEST(Candidates, WhatGotWorseIsNamedByGrowth) {
+  const cost::Demands chosen = {{"load ports", 80e-6}, {"memory", 16e-6}, {"launch", 3e-6}};
+  EXPECT_EQ(worse_demands(chosen, chosen, 100e-6), "");
+  EXPECT_EQ(worse_demands({{"load ports", 80e-6}, {"staging", 16e-6}, {"launch", 3.5e-6}}, chosen,
+                          100e-6),
+            "staging 16 us, chosen 0");
+  EXPECT_EQ(
+      worse_demands({{"memory", 32e-6}, {"staging", 12e-6}, {"launch", 9e-6}}, chosen, 100e-6),
+      "memory 32 us, chosen 16; staging 12 us, chosen 0");
+}
+
+TEST(Candidates, OnlyWhatDiffersIsSaid) {
+  const std::string chosen = "schedule nest vector\n  tile   m:64 y:7\n  stage  0\n  pack   1\n";
+  EXPECT_EQ(difference(chosen, chosen), "nothing");
+  EXPECT_EQ(
+      difference(chosen, "schedule nest vector\n  tile   m:64 y:14\n  stage  0\n  pack   1\n"),
+      "tile y:7→14");
+  EXPECT_EQ(difference(chosen,
+                       "schedule nest vector\n  tile   m:32 y:7 x:2\n  pack   1\n  store local\n"),
+            "tile m:64 y:7→m:32 y:7 x:2; store local added; no stage 0");
+}
+
+TEST(Candidates, OneTableBeginsWithTheChosenOne) {
+  const Target target = testing::target_row("cpu_avx2");
+  const poly::Group group{nest::parse_nest(kProduct)};
+  const std::vector<search::Candidate> ranked = search::candidates(group.anchor, target, 3);
+  const std::vector<Weighed> weighed =
+      weigh(group, target, ranked[1].schedule, "tuned on this device", ranked);
+  ASSERT_GT(weighed.size(), 3U);
+  EXPECT_EQ(weighed[0].kind, Weighed::Kind::Chosen);
+  EXPECT_EQ(weighed[0].rank, 2U);
+  EXPECT_EQ(weighed[1].rank, 1U);
+  const Table table = candidate_table(weighed);
+  EXPECT_EQ(table.rows[0][4].text, "chosen by tuned on this device");
+  EXPECT_EQ(std::get<double>(table.rows[0][2].value), *weighed[0].seconds);
+  EXPECT_TRUE(table.rows.back()[4].text.starts_with("refused: "));
+}
+
+TEST(Verdicts, TimeThenBoundThenWhatToTry) {
+  const std::vector<Weighed> weighed = {
+      {.kind = Weighed::Kind::Chosen,
+       .seconds = 20e-6,
+       .demands = {{"load ports", 15e-6}, {"memory", 9e-6}, {"launch", 0.1e-6}},
+       .why_not = "model"},
+      {.kind = Weighed::Kind::Neighbour,
+       .differs = "tile y:7→14",
+       .seconds = 18e-6,
+       .demands = {}}};
+  const Verdict told = verdict(
+      3, false, MeasuredKernel{.seconds = 40e-6, .roofline = 0.4, .limit = "memory"}, weighed);
+  EXPECT_EQ(
+      to_text(told),
+      "measured  40.0 us on this device, 40 % of its roofline, which memory sets\n"
+      "predicted 20.0 us, bound by load ports: 15.0 us, then memory 9.0\n"
+      "try       --schedule FILE with tile y:7→14 (predicted gain 2.0 us)\n"
+      "try       tune --kernel 3: schedules are not measured on this device yet (at most 24.0 us)\n"
+      "try       doctor: it takes far longer than predicted, so the machine may be busy\n");
+  EXPECT_EQ(verdict(3, true, MeasuredKernel{.seconds = 20e-6, .roofline = 0.9, .limit = "memory"},
+                    weighed)
+                .ideas.size(),
+            1U);
 }
 
 Explanation explanation() {

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <random>
 #include <thread>
 
 #include "api/work.h"
@@ -21,15 +20,13 @@
 #include "report/chrome_trace.h"
 #include "report/kernels.h"
 #include "run_inputs.h"
+#include "timed_session.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
 namespace {
 
 using program::HostTensor;
-
-constexpr int kWarmUps = 3;
-constexpr int kMostProfiled = 9; // runs
 
 struct BenchArguments {
   ModelOptions model;
@@ -53,69 +50,7 @@ std::vector<HostTensor> inputs_of(const BenchArguments &args, const PictureSetti
       warn(warning);
     return std::move(images.runs.front());
   }
-  std::mt19937 random(1);
-  std::vector<HostTensor> inputs;
-  for (const HostTensor &form : session.inputs())
-    inputs.push_back(api::random_input(form, random));
-  return inputs;
-}
-
-std::vector<double> measure(model::Session &session, const std::vector<HostTensor> &inputs,
-                            int repeat) {
-  session.run(inputs);
-  for (int i = 0; i < kWarmUps; ++i)
-    session.run_again();
-  std::vector<double> seconds;
-  Progress progress("timing");
-  for (int i = 0; i < repeat; ++i) {
-    progress.show(i, repeat);
-    seconds.push_back(session.run_again());
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds;
-}
-
-// Of sorted values: the smallest that `share` of them do not exceed.
-double quantile(const std::vector<double> &sorted, double share) {
-  const auto last = static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<std::size_t>(share * last + 0.5)];
-}
-
-void add_total(report::Document &document, const std::vector<double> &seconds,
-               const std::vector<model::KernelReport> &kernels, std::int64_t batch) {
-  double flops = 0;
-  double alone = 0;
-  for (const model::KernelReport &kernel : kernels) {
-    flops += kernel.flops;
-    alone += kernel.seconds;
-  }
-  const double median = quantile(seconds, 0.5);
-  const double per_second = median > 0 ? 1 / median : 0;
-  const double p10 = quantile(seconds, 0.1), p90 = quantile(seconds, 0.9);
-  const double p99 = quantile(seconds, 0.99);
-  document.line(
-      "time",
-      fmt::format("median {:.3f} ms, p10 {:.3f}, p90 {:.3f}, p99 {:.3f}, {} runs; kernels "
-                  "by themselves {:.3f} ms; {:.1f} GFLOP/s",
-                  median * 1e3, p10 * 1e3, p90 * 1e3, p99 * 1e3, seconds.size(), alone * 1e3,
-                  flops * per_second * 1e-9),
-      {{"median_seconds", median},
-       {"p10_seconds", p10},
-       {"p90_seconds", p90},
-       {"p99_seconds", p99},
-       {"runs", static_cast<std::int64_t>(seconds.size())},
-       {"kernel_seconds", alone},
-       {"gflops_per_second", flops * per_second * 1e-9}});
-  document.line(
-      "rate",
-      fmt::format("{:.1f} a second, {} at a time", static_cast<double>(batch) * per_second, batch),
-      {{"batch", batch}, {"places_per_second", static_cast<double>(batch) * per_second}});
-}
-
-// Places of the first dimension of the first input.
-std::int64_t batch_of(const model::Session &session) {
-  const std::vector<HostTensor> &inputs = session.inputs();
-  return inputs.empty() || inputs[0].shape.size() < 2 ? 1 : inputs[0].shape[0];
+  return random_inputs(session);
 }
 
 // Several sessions side by side, each on a device of its own with its share of the cores: places a
@@ -127,11 +62,7 @@ double throughput(const BenchArguments &args, const program::Program &program) {
   std::vector<OpenedModel> opened;
   for (int s = 0; s < args.streams; ++s) {
     opened.push_back(open_model(program, options));
-    std::mt19937 random(1);
-    std::vector<HostTensor> inputs;
-    for (const HostTensor &form : opened.back().session->inputs())
-      inputs.push_back(api::random_input(form, random));
-    opened.back().session->run(inputs);
+    opened.back().session->run(random_inputs(*opened.back().session));
   }
   const Stopwatch watch;
   std::vector<std::thread> threads;
@@ -178,15 +109,15 @@ void bench(BenchArguments &args) {
     args.model.calibration = {read_calibration(args.calibrate, settings, describe_inputs(program)),
                               fmt::format("{} files of --calibrate", args.calibrate.size())};
   const OpenedModel opened = open_model(program, args.model);
-  const std::vector<double> seconds =
-      measure(*opened.session, inputs_of(args, settings, *opened.session), args.repeat);
+  const report::Timing timing =
+      time_runs(*opened.session, inputs_of(args, settings, *opened.session), args.repeat);
   const std::vector<model::KernelReport> kernels =
-      opened.session->profile(std::min(args.repeat, kMostProfiled));
+      opened.session->profile(std::min(args.repeat, kMostProfiled)).kernels;
   std::vector<OutputFile> files;
   if (!args.profile.empty())
     files.push_back({args.profile, report::chrome_trace(opened.engine->device->name(), kernels)});
   report::Document document = describe(opened);
-  add_total(document, seconds, kernels, batch_of(*opened.session));
+  report::add_timing(document, timing, kernels);
   add_streams(document, args, program);
   document.table("kernels", report::kernel_table(kernels, order_of(args), args.most));
   for (const std::string &sentence : report::advice(kernels))

@@ -23,6 +23,7 @@
 #include "report/plaidml_report.h"
 #include "report/schedule_report.h"
 #include "report/schedule_tree_report.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -115,6 +116,7 @@ report::Explanation explain_schedules(const program::Program &program, const Arg
   options.split = args.on.split;
   options.layout = args.on.layout;
   options.sections = report::parse_sections(args.sections);
+  options.style = {.width = output_width(), .is_wide = args.out.is_wide};
   return report::explain_with_model(program, options);
 }
 

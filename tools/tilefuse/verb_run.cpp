@@ -229,7 +229,7 @@ void run(RunArguments &args) {
       document.line("wrote", file.path);
   }
   if (args.verbose)
-    document.table("kernels", report::kernel_table(opened.session->profile()));
+    document.table("kernels", report::kernel_table(opened.session->profile().kernels));
   print(document, args.out, std::move(files));
   report_passes(*args.model.passes);
 }

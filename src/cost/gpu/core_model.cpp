@@ -41,9 +41,20 @@ struct CoreModel {
   double registers() const;
   double resident() const;
   double gather_cycles() const;
+  // Cycles of a step by what could bound it, of all resident blocks at once.
+  struct Step {
+    double matrix = 0;
+    double l2 = 0;
+    double local = 0;
+    double latency = 0;
+    double beside = 0; // what the warps issue besides
+  };
+  Step step(double resident) const;
   double step_cycles(double resident) const;
   double store_cycles(double resident) const;
   double unique_bytes() const;
+  double blocks_at_once() const;
+  Demands demands() const;
   Estimate run() const;
 };
 
@@ -72,8 +83,7 @@ double CoreModel::gather_cycles() const {
              : 0;
 }
 
-// Of all resident blocks at once.
-double CoreModel::step_cycles(double resident) const {
+CoreModel::Step CoreModel::step(double resident) const {
   const double ops = 2 * static_cast<double>(gemm.tile.rows * gemm.tile.columns * gemm.tile.depth);
   const double rate = rates.mma_half_ops_per_cycle * 2 / static_cast<double>(gemm.tile.elem_bytes);
   const double bytes =
@@ -83,11 +93,16 @@ double CoreModel::step_cycles(double resident) const {
       static_cast<double>((gemm.tile.warp_rows + gemm.tile.warp_columns) * gemm.tile.row_bytes()) *
       items / kCoreLanes;
   const double spill = std::max(0.0, registers() - rates.item_registers);
-  const double matrix = resident * (ops / rate) * (1 + spill / 32);
-  const double latency = rates.async_copy_latency_cycles / (step_stages(gemm.schedule) - 1);
-  return std::max({matrix, resident * bytes / rates.l2_bytes_per_cycle_async,
-                   resident * (fetched + bytes) / rates.local_bytes_per_cycle_mma, latency}) +
-         resident * (gather_cycles() + fed.issued / rates.issue_per_cycle_beside_mma) +
+  return {resident * (ops / rate) * (1 + spill / 32),
+          resident * bytes / rates.l2_bytes_per_cycle_async,
+          resident * (fetched + bytes) / rates.local_bytes_per_cycle_mma,
+          rates.async_copy_latency_cycles / (step_stages(gemm.schedule) - 1),
+          resident * (gather_cycles() + fed.issued / rates.issue_per_cycle_beside_mma)};
+}
+
+double CoreModel::step_cycles(double resident) const {
+  const Step parts = step(resident);
+  return std::max({parts.matrix, parts.l2, parts.local, parts.latency}) + parts.beside +
          rates.mma_step_cycles;
 }
 
@@ -101,12 +116,36 @@ double CoreModel::store_cycles(double resident) const {
 
 double CoreModel::unique_bytes() const { return touched_bytes(gemm.nest) + fed.memory_bytes; }
 
+// On a multiprocessor.
+double CoreModel::blocks_at_once() const {
+  return std::min(resident(),
+                  std::ceil(static_cast<double>(core_blocks(gemm)) / target.compute_units));
+}
+
+Demands CoreModel::demands() const {
+  const Estimate all = run();
+  const double at_once = blocks_at_once();
+  const double waves =
+      std::ceil(static_cast<double>(all.blocks) / (at_once * target.compute_units)) * cycle;
+  const double steps = waves * static_cast<double>(core_steps(gemm));
+  const Step parts = step(at_once);
+  return {{"matrix units", steps * parts.matrix},
+          {"second-level cache", steps * parts.l2},
+          {"local memory", steps * parts.local},
+          {"latency of copies", steps * parts.latency},
+          {"instruction issue", steps * parts.beside},
+          {"steps' barriers", steps * rates.mma_step_cycles},
+          {"stores", waves * store_cycles(at_once)},
+          {"memory", all.memory},
+          {"launch", all.launch}};
+}
+
 Estimate CoreModel::run() const {
   Estimate estimate;
   estimate.blocks = core_blocks(gemm);
   estimate.launch = target.launch_us * 1e-6;
   const auto count = static_cast<double>(estimate.blocks);
-  const double at_once = std::min(resident(), std::ceil(count / target.compute_units));
+  const double at_once = blocks_at_once();
   const double waves = std::ceil(count / (at_once * target.compute_units));
   const double steps = static_cast<double>(core_steps(gemm));
   const double wave =
@@ -131,6 +170,10 @@ Estimate CoreModel::run() const {
 
 Estimate predict_core(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
   return CoreModel{gemm, target, fed}.run();
+}
+
+Demands core_demands(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
+  return CoreModel{gemm, target, fed}.demands();
 }
 
 Estimate predict_core_tile(const schedule::Gemm &tile, const Target &unit) {

@@ -3,6 +3,7 @@
 // time. Each requires a legal schedule.
 #pragma once
 
+#include "cost/demand.h"
 #include "cost/estimate.h"
 #include "cost/gpu/fed_ring.h"
 #include "nest/nest.h"
@@ -16,6 +17,8 @@ Figures core_figures(const schedule::Gemm &gemm, const Target &target);
 
 // What cost::predict says of it; `fed`: what maps in the ring add.
 Estimate predict_core(const schedule::Gemm &gemm, const Target &target, const FedRing &fed = {});
+// What cost::demands says of it.
+Demands core_demands(const schedule::Gemm &gemm, const Target &target, const FedRing &fed = {});
 // Time of the products for one tile of a consumer, on a target of one unit.
 Estimate predict_core_tile(const schedule::Gemm &tile, const Target &unit);
 

@@ -15,4 +15,9 @@ Estimate predict_gemm(const schedule::Gemm &gemm, const Target &target, const Fe
                                    : predict_core(gemm, target, fed);
 }
 
+Demands gemm_demands(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
+  return is_wgmma(*gemm.core().op) ? wgmma_demands(gemm, target, fed)
+                                   : core_demands(gemm, target, fed);
+}
+
 } // namespace tilefuse::cost

@@ -3,6 +3,7 @@
 // requires a legal schedule.
 #pragma once
 
+#include "cost/demand.h"
 #include "cost/estimate.h"
 #include "cost/gpu/fed_ring.h"
 #include "schedule/mma/core.h"
@@ -15,5 +16,7 @@ Figures gemm_figures(const schedule::Gemm &gemm, const Target &target);
 
 // What cost::predict says of it; `fed`: what maps in the ring add.
 Estimate predict_gemm(const schedule::Gemm &gemm, const Target &target, const FedRing &fed = {});
+// What cost::demands says of it.
+Demands gemm_demands(const schedule::Gemm &gemm, const Target &target, const FedRing &fed = {});
 
 } // namespace tilefuse::cost

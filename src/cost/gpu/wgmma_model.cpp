@@ -64,6 +64,7 @@ struct WgmmaModel {
   double latency() const;
   double map_cycles() const;
   double gather_cycles() const;
+  double matrix_cycles() const;
   double step_cycles() const;
   double steps_cycles() const;
   double ahead_cycles() const;
@@ -74,6 +75,7 @@ struct WgmmaModel {
   double turns() const;
   double memory_seconds() const;
   double store_seconds() const;
+  Demands demands() const;
   Estimate run() const;
 };
 
@@ -167,7 +169,7 @@ double WgmmaModel::gather_cycles() const {
 
 // An instruction of 64 rows takes its operations' time at the peak, or the time to read its
 // operands from local memory.
-double WgmmaModel::step_cycles() const {
+double WgmmaModel::matrix_cycles() const {
   const auto columns = static_cast<double>(gemm.core().op->n);
   const double instructions = static_cast<double>(gemm.tile.rows * gemm.tile.columns) /
                               (kGroupRows * columns) * static_cast<double>(gemm.tile.row_bytes()) /
@@ -175,9 +177,13 @@ double WgmmaModel::step_cycles() const {
   const double bytes = columns * kStepBytes; // of the columns' operand
   const double multiply = kGroupRows * bytes / rates.matrix_half_ops_per_cycle;
   const double read = rates.wgmma_operand_cycles + bytes / rates.local_bytes_per_cycle;
-  const double matrix = instructions * std::max(multiply, read) * rates.wgmma_time_ratio;
-  const double others = std::max({matrix, fetched_bytes() / rates.l2_bytes_per_cycle_tensor,
-                                  copy_cycles(), latency(), gather_cycles()});
+  return instructions * std::max(multiply, read) * rates.wgmma_time_ratio;
+}
+
+double WgmmaModel::step_cycles() const {
+  const double others =
+      std::max({matrix_cycles(), fetched_bytes() / rates.l2_bytes_per_cycle_tensor, copy_cycles(),
+                latency(), gather_cycles()});
   const double beside =
       halo_stages(gemm.schedule) > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
   return std::max(others, map_cycles()) + beside +
@@ -294,6 +300,24 @@ double WgmmaModel::store_seconds() const {
   return static_cast<double>(out.elems * size_bytes(out.type)) / rates.narrow_store_bytes_per_s;
 }
 
+Demands WgmmaModel::demands() const {
+  const double tiles = turns() / rates.wgmma_clock_hz;
+  const double steps = tiles * static_cast<double>(most_steps(gemm));
+  return {{"matrix units", steps * matrix_cycles()},
+          {"second-level cache", steps * fetched_bytes() / rates.l2_bytes_per_cycle_tensor},
+          {"tensor copies", steps * copy_cycles()},
+          {"latency of copies", steps * latency()},
+          {"gathering warps", steps * gather_cycles()},
+          {"mapping warps", steps * map_cycles()},
+          {"local memory", steps * local_cycles()},
+          {"post-ops and stores", tiles * result_cycles()},
+          {"join of the cluster", tiles * join_cycles()},
+          {"operands of post-ops", tiles * ahead_cycles()},
+          {"memory", memory_seconds()},
+          {"narrow stores", store_seconds()},
+          {"launch", target.launch_us * 1e-6}};
+}
+
 Estimate WgmmaModel::run() const {
   Estimate estimate;
   estimate.blocks = core_blocks(gemm);
@@ -323,6 +347,10 @@ Estimate WgmmaModel::run() const {
 
 Estimate predict_wgmma(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
   return WgmmaModel{gemm, target, fed}.run();
+}
+
+Demands wgmma_demands(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
+  return WgmmaModel{gemm, target, fed}.demands();
 }
 
 double predict_together(const std::vector<const nest::Nest *> &classes,

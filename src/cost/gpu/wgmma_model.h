@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "cost/demand.h"
 #include "cost/estimate.h"
 #include "cost/gpu/fed_ring.h"
 #include "nest/nest.h"
@@ -18,6 +19,8 @@ Figures wgmma_figures(const schedule::Gemm &gemm);
 
 // What cost::predict says of one; `fed`: what maps in the ring add.
 Estimate predict_wgmma(const schedule::Gemm &gemm, const Target &target, const FedRing &fed = {});
+// What cost::demands says of one.
+Demands wgmma_demands(const schedule::Gemm &gemm, const Target &target, const FedRing &fed = {});
 
 // Time of nests that are one launch and run at the same time, such as the classes of a strided
 // input gradient, each under its schedule with wgmma, and of nests that store constants beside

@@ -45,6 +45,7 @@ public:
         cycle_(2 * rates_.schedulers * rates_.scheduler_lanes / (target_.gflops_per_unit * 1e9)) {}
 
   Estimate run();
+  Demands demands();
 
 private:
   // What one block takes of its multiprocessor, in cycles, and how long it takes alone.
@@ -281,8 +282,24 @@ Estimate WorkItemModel::run() {
   return estimate;
 }
 
+Demands WorkItemModel::demands() {
+  const Estimate all = run();
+  const Block block = this->block();
+  const double blocks = static_cast<double>(all.blocks);
+  const double rounds = std::ceil(blocks / std::max(1, target_.compute_units)) * cycle_;
+  return {{"instruction issue", rounds * block.issue / rates_.schedulers},
+          {"local memory and first-level cache", rounds * block.wavefronts},
+          {"second-level cache", rounds * block.miss_bytes / rates_.l2_bytes_per_cycle},
+          {"starting blocks", rounds * rates_.block_interval_cycles},
+          {"latency of a block", all.waves * block.alone * cycle_},
+          {"memory", all.memory * blocks},
+          {"launch", all.launch}};
+}
+
 } // namespace
 
 Estimate predict_work_items(const LaneView &view) { return WorkItemModel(view).run(); }
+
+Demands work_item_demands(const LaneView &view) { return WorkItemModel(view).demands(); }
 
 } // namespace tilefuse::cost

@@ -45,6 +45,7 @@ public:
         traffic_(nest, schedule, target, streams_, whole != nullptr) {}
 
   Estimate run();
+  Demands demands();
 
 private:
   // Cycles of a core for a block, by part, and the bytes its levels exchange.
@@ -69,6 +70,7 @@ private:
   double block_seconds(const Block &block) const;
   Block block_of(const Indexed<IndexId, bool> &is_edge) const;
   Estimate estimate(double busy, double total);
+  StepCost whole_step() const;
   void explain(Estimate &estimate) const;
 
   const Nest &nest_;
@@ -168,11 +170,16 @@ double VectorModel::block_seconds(const Block &block) const {
          (walks_ ? kUnhiddenWalk : kUnhidden) * (beside(l3) + beside(memory));
 }
 
-void VectorModel::explain(Estimate &estimate) const {
+// Of a whole register tile.
+StepCost VectorModel::whole_step() const {
   Copies copies;
   for (const IndexId i : output_indices(nest_))
     copies.push_back(static_cast<double>(schedule_.splits[i].keep));
-  const StepCost step = tile_.step(copies);
+  return tile_.step(copies);
+}
+
+void VectorModel::explain(Estimate &estimate) const {
+  const StepCost step = whole_step();
   const double us = 1e6 / rates_.hertz;
   estimate.reasons = {
       {"register tile", step.accumulators, "accumulators"},
@@ -266,11 +273,32 @@ Estimate VectorModel::estimate(double busy, double total) {
   return estimate;
 }
 
+Demands VectorModel::demands() {
+  const Estimate all = run();
+  const StepCost step = whole_step();
+  const double of_steps = all.waves * all.compute / std::max(step.cycles, 1e-9);
+  return {{"multiply-add ports", of_steps * step.arithmetic_cycles},
+          {"load ports", of_steps * step.load_cycles},
+          {"store port", of_steps * step.store_cycles},
+          {"issue", of_steps * step.issue_cycles},
+          {"accumulator chain", of_steps * step.chain_cycles},
+          {"post-ops and stores", all.waves * all.stores},
+          {"staging", all.waves * all.staging},
+          {"second-level cache", all.waves * all.refill},
+          {"third-level cache", all.waves * all.memory},
+          {"memory", all.waves * mean_.memory_bytes / rates_.memory_bytes_per_s},
+          {"launch", all.launch}};
+}
+
 } // namespace
 
 Estimate predict_vector(const Nest &nest, const Schedule &schedule, const Target &target,
                         const Nest *whole) {
   return VectorModel(nest, schedule, target, whole).run();
+}
+
+Demands vector_demands(const Nest &nest, const Schedule &schedule, const Target &target) {
+  return VectorModel(nest, schedule, target, nullptr).demands();
 }
 
 } // namespace tilefuse::cost

@@ -2,6 +2,7 @@
 // Time of a nest with explicit vectors, on cores with caches of their own, one block at a time.
 #pragma once
 
+#include "cost/demand.h"
 #include "cost/estimate.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
@@ -13,5 +14,8 @@ namespace tilefuse::cost {
 // local. Requires a legal schedule.
 Estimate predict_vector(const nest::Nest &nest, const schedule::Schedule &schedule,
                         const Target &target, const nest::Nest *whole = nullptr);
+// What cost::demands says of it.
+Demands vector_demands(const nest::Nest &nest, const schedule::Schedule &schedule,
+                       const Target &target);
 
 } // namespace tilefuse::cost
