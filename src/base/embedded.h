@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of ops/ and devices/ as they were when this was built (cmake/embed.cmake writes the
-// definition): nothing needs them beside the program or the library.
+// The files of ops/ and devices/, and the style and script of pages, as they were when this was
+// built (cmake/embed.cmake writes the definition): nothing needs them beside the program or the
+// library.
 #pragma once
 
 #include <span>

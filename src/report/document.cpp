@@ -72,7 +72,7 @@ const Table *Document::first_table() const {
 
 std::string to_text(const Document &document, const Style &style) {
   std::string text;
-  for (const Document::Part &part : document.parts_) {
+  for (const Document::Part &part : document.parts()) {
     if (const auto *line = std::get_if<Document::Line>(&part)) {
       if (!line->text.empty())
         text += wrap(fmt::format("{:<{}}{}", printable(line->label), kLabel, printable(line->text)),
@@ -89,7 +89,7 @@ std::string to_text(const Document &document, const Style &style) {
 
 std::string to_json(const Document &document) {
   ordered_json object = ordered_json::object();
-  for (const Document::Part &part : document.parts_) {
+  for (const Document::Part &part : document.parts()) {
     if (const auto *line = std::get_if<Document::Line>(&part)) {
       if (line->is_advice)
         object["advice"].push_back(line->text);

@@ -21,24 +21,6 @@ using Fields = std::vector<std::pair<std::string, Value>>;
 
 class Document {
 public:
-  // "label    text", in JSON the fields; a line without text is for programs alone.
-  void line(std::string label, std::string text, Fields fields = {});
-  void table(std::string key, Table table);
-  // A table for JSON and CSV, of what people read otherwise.
-  void data(std::string key, Table table);
-  // Text of several lines, in JSON a string.
-  void text(std::string key, std::string text);
-  // Text of several lines for people alone.
-  void people(std::string text);
-  // What to try: "advice   text"; in JSON a list of strings.
-  void advise(std::string text);
-  // The parts of another document behind these.
-  void append(Document other);
-
-  // Null where there is none.
-  const Table *first_table() const;
-
-private:
   struct Line {
     std::string label;
     std::string text;
@@ -55,9 +37,26 @@ private:
     std::string text;
   };
   using Part = std::variant<Line, NamedTable, Text>;
-  friend std::string to_text(const Document &document, const Style &style);
-  friend std::string to_json(const Document &document);
 
+  // "label    text", in JSON the fields; a line without text is for programs alone.
+  void line(std::string label, std::string text, Fields fields = {});
+  void table(std::string key, Table table);
+  // A table for JSON and CSV, of what people read otherwise.
+  void data(std::string key, Table table);
+  // Text of several lines, in JSON a string.
+  void text(std::string key, std::string text);
+  // Text of several lines for people alone.
+  void people(std::string text);
+  // What to try: "advice   text"; in JSON a list of strings.
+  void advise(std::string text);
+  // The parts of another document behind these.
+  void append(Document other);
+
+  const std::vector<Part> &parts() const { return parts_; }
+  // Null where there is none.
+  const Table *first_table() const;
+
+private:
   std::vector<Part> parts_;
 };
 

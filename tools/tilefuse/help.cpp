@@ -38,7 +38,7 @@ const std::vector<Group> &groups() {
       {"Tile functions", {"--function", "--tensor", "--attr"}},
       {"Results",
        {"--output", "--labels", "--top", "--verbose", "--repeat", "--sort", "--sensitivity"}},
-      {"Report", {"--json", "--wide", "--csv", "--profile", "--section", "--candidates"}},
+      {"Report", {"--json", "--wide", "--csv", "--html", "--profile", "--section", "--candidates"}},
       {"Device", {"--device", "--target", "--threads", "--streams"}},
       {"Compiler",
        {"--precision", "--fuse", "--fuse-quota", "--algorithm", "--schedule", "--split",

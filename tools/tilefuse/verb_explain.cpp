@@ -12,6 +12,7 @@
 #include "base/scanner.h"
 #include "cost/plaidml/plaidml_kernels.h"
 #include "cost/plaidml/plaidml_settings.h"
+#include "explain_page.h"
 #include "level_arguments.h"
 #include "model/passes.h"
 #include "model_options.h"
@@ -19,6 +20,7 @@
 #include "open_model.h"
 #include "output.h"
 #include "pass_options.h"
+#include "report/html/network_html.h"
 #include "report/layers.h"
 #include "report/plaidml_report.h"
 #include "report/schedule_report.h"
@@ -43,6 +45,7 @@ struct Arguments {
   std::vector<std::string> in_place;
   std::int64_t fuse_quota = poly::StoryOptions().quota;
   std::size_t candidates = 0; // 0: as many as the cost's report shows by itself
+  std::string html;           // a file, or empty
   OutputOptions out;
 };
 
@@ -141,6 +144,27 @@ std::string explain_tree(const Arguments &args) {
   return report::to_text(poly::tell_fusion(program::assign_storage(program), options));
 }
 
+// The page of a whole model, and what to read of it at once.
+void write_page(const Arguments &args) {
+  if (args.cost != "model" || args.schedule_tree)
+    throw Error(ErrorCode::Unsupported, "--html shows kernels by our own cost model", {},
+                {"leave out --cost and --schedule-tree"});
+  ModelOptions options = args.on;
+  options.model = args.file;
+  options.tile = args.tile;
+  const program::Program program = read_program(args);
+  const report::NetworkPage page = args.target.empty()
+                                       ? measured_page(program, options)
+                                       : predicted_page(program, options, find_target(args.target));
+  OutputFile file{args.html, report::html::network_html(page)};
+  report::Document document = page.summary;
+  for (const std::string &sentence : page.advice)
+    document.advise(sentence);
+  document.line("wrote", fmt::format("{}, {:.1f} kB", file.path,
+                                     static_cast<double>(file.bytes.size()) * 1e-3));
+  print(document, args.out, {std::move(file)});
+}
+
 report::Document explain(const Arguments &args) {
   if (args.schedule_tree) {
     report::Document document;
@@ -188,6 +212,7 @@ void add_explain(CLI::App &app) {
   CLI::App *verb = app.add_subcommand(
       "explain", "Say why the kernels of a Tile function or of a model's layer are what they are");
   verb->footer("Examples:\n"
+               "  tilefuse explain model.onnx --html page.html\n"
                "  tilefuse explain model.onnx --kernel 3\n"
                "  tilefuse explain ops/gemm.tile --function gemm_nn --tensor \"A=f32[64, 32]\""
                " --tensor \"B=f32[32, 48]\"\n"
@@ -238,8 +263,15 @@ void add_explain(CLI::App &app) {
       ->type_name("N");
   add_output_options(*verb, args->out, false);
   add_pass_options(*verb, *args->on.passes);
+  verb->add_option("--html", args->html,
+                   "Write a page there: where the time goes, what the device allows, memory, every "
+                   "kernel; one file that needs no other")
+      ->type_name("FILE");
   verb->callback([args] {
-    print(explain(*args), args->out);
+    if (args->html.empty())
+      print(explain(*args), args->out);
+    else
+      write_page(*args);
     report_passes(*args->on.passes);
   });
 }

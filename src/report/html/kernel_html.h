@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kernel on a page: its time against the prediction and the roofline, what bounds it and what to
+// try, how its result is dealt out.
+#pragma once
+
+#include <string>
+
+#include "report/html/markup.h"
+#include "report/page/network_page.h"
+
+namespace tilefuse::report::html {
+
+// Folded, under "k" and its number.
+void kernel_summary(Markup &out, const KernelPage &kernel);
+
+} // namespace tilefuse::report::html
