@@ -79,6 +79,12 @@ public:
   virtual void write(const Binding &to, std::span<const std::byte> from) = 0;
   virtual void read(const Binding &from, std::span<std::byte> to) = 0;
   virtual void fill_zero(const Binding &to) = 0;
+  // Whether write_beside() overlaps with kernels; where it does not, it waits for them as write().
+  virtual bool overlaps_writes() const { return false; }
+  // Writes to memory that nothing which is queued touches.
+  virtual void write_beside(const Binding &to, std::span<const std::byte> from) { write(to, from); }
+  // Copies behind what is queued, all of `from`. For devices whose writes overlap.
+  virtual void copy(const Binding &from, const Binding &to);
 
   // Turns source packages into ones that load without compiling, several at a time where the driver
   // can. Packages that need no build come back as they are. Error{Device} carries the kernel's name

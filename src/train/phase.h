@@ -39,6 +39,8 @@ public:
   }
   void launch() { execution_.launch(); }
   void write(std::size_t input, std::span<const std::byte> from);
+  // Where an input lies that no port is placed in.
+  runtime::Binding input(std::size_t number) const { return execution_.own({false, number}); }
   // The first number of an f32 output; waits for what is queued.
   float number(std::size_t output);
 

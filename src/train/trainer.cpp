@@ -21,6 +21,7 @@
 #include "data/loader.h"
 #include "model/plan/plan.h"
 #include "onnx/export.h"
+#include "train/feed.h"
 #include "train/lanes/exchange.h"
 #include "train/lanes/lane_sum.h"
 #include "train/phase.h"
@@ -32,7 +33,6 @@
 namespace tilefuse::train {
 namespace {
 
-using data::Batch;
 using program::HostTensor;
 
 // Elements of the row behind the parameters' in "learned", each aligned for any device.
@@ -74,6 +74,7 @@ struct Trainer::State : Setup {
   // By lane of this worker; the update's are behind the last one's, or behind the exchange.
   std::vector<std::vector<runtime::Launchable *>> kernels;
   std::optional<data::Loader> loader; // from the step that it was made at
+  std::optional<Feed> feed;           // of its batches
   std::int64_t classes = 0;
   std::int64_t step = 0;
   int skips = 0; // in a row
@@ -185,8 +186,9 @@ runtime::Binding Trainer::State::metric(Metric which) const {
 }
 
 void Trainer::State::make_loader() {
-  loader.reset();
+  feed.reset();
   loader.emplace(*training, loader_options(recipe, {step, steps()}, workers(), rank()));
+  feed.emplace(*loader, device, *gradients, classes);
 }
 
 void Trainer::State::count_skips(const StepReport &report) {
@@ -226,6 +228,8 @@ TrainingMemory Trainer::memory() const {
   TrainingMemory memory;
   memory.parameters = state_->pools.bytes() + state_->lane_sum->bytes() +
                       (state_->exchange ? state_->exchange->bytes() : 0);
+  memory.activations += Feed::bytes(state_->device, state_->gradients->input(0).bytes +
+                                                        state_->gradients->input(1).bytes);
   std::vector<const Phase *> phases = {&*state_->gradients, &*state_->updating};
   if (state_->evaluator)
     phases.push_back(&state_->evaluator->phase());
@@ -263,13 +267,7 @@ std::string Trainer::describe() const {
 
 // One batch through the gradients program.
 void Trainer::State::run_lane(int lane, StepReport &report) {
-  const double waited = loader->waited_seconds();
-  const Batch &batch = loader->next();
-  check_labels(batch.labels, classes);
-  report.epoch = batch.epoch;
-  report.waited += loader->waited_seconds() - waited;
-  gradients->write(0, std::as_bytes(std::span(batch.pixels)));
-  gradients->write(1, std::as_bytes(std::span(batch.labels)));
+  report.epoch = feed->take();
   const std::int64_t every = recipe.keep.check_steps;
   if (lane == 0 && every > 0 && report.step % every == 0)
     check_device(report.step);
@@ -316,6 +314,7 @@ StepReport Trainer::run_step(bool asks_for_end) {
   if (!state.loader)
     state.make_loader();
   const Stopwatch watch;
+  const double waited = state.loader->waited_seconds();
   StepReport report{.step = state.step + 1, .steps = state.steps()};
   if (state.options.workers)
     state.options.workers->star.monitor().begin_step(report.step);
@@ -326,6 +325,8 @@ StepReport Trainer::run_step(bool asks_for_end) {
     state.run_lane(lane, report);
   if (state.exchange)
     state.launch_exchange(asks_for_end);
+  state.feed->prepare();
+  report.waited = state.loader->waited_seconds() - waited;
   state.read_metrics(report);
   report.is_last |= asks_for_end;
   const double square = static_cast<double>(state.updating->number(state.update.square));
@@ -408,6 +409,7 @@ void Trainer::restore(const Checkpoint &checkpoint) {
   state.step = checkpoint.step;
   const auto skips = checkpoint.content.metadata.find("skips");
   state.skips = skips == checkpoint.content.metadata.end() ? 0 : std::atoi(skips->second.c_str());
+  state.feed.reset();
   state.loader.reset();
 }
 

@@ -51,6 +51,16 @@ protected:
   std::array<std::unique_ptr<Launchable>, 3> kernels_;
 };
 
+// A write beside kernels waits for itself, a copy for nothing.
+TEST_F(CudaCalls, WritesBesideAndCopies) {
+  const std::array<std::byte, 4> bytes{};
+  EXPECT_TRUE(device_->overlaps_writes());
+  device_->write_beside({memory_.get(), 0, 4}, bytes);
+  EXPECT_EQ(taken(), "write\nwait\n");
+  device_->copy({memory_.get(), 0, 4}, {memory_.get(), 256, 4});
+  EXPECT_EQ(taken(), "copy\n");
+}
+
 TEST_F(CudaCalls, AListIsOneGraphLaunch) {
   device_->launch_all(list());
   EXPECT_EQ(taken(), "record\nlaunch\nlaunch\nlaunch\nrecorded\ngraph\n");

@@ -53,6 +53,7 @@ int cuMemAlloc_v2(unsigned long long *at, std::size_t bytes) { *at = next_addres
 int cuMemFree_v2(unsigned long long) { return 0; }
 int cuMemcpyHtoDAsync_v2(unsigned long long, const void *, std::size_t, void *) { return note("write"); }
 int cuMemcpyDtoHAsync_v2(void *, unsigned long long, std::size_t, void *) { return note("read"); }
+int cuMemcpyDtoDAsync_v2(unsigned long long, unsigned long long, std::size_t, void *) { return note("copy"); }
 int cuMemsetD8Async(unsigned long long, unsigned char, std::size_t, void *) { return note("zero"); }
 int cuStreamCreate(void **stream, unsigned) { *stream = &calls; return 0; }
 int cuStreamDestroy_v2(void *) { return 0; }

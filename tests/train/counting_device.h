@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that passes everything on to another and counts the memory that lives on it.
+// A device that passes everything on to another and counts the memory that lives on it; its writes
+// count as overlapping with kernels.
 #pragma once
 
 #include <algorithm>
@@ -33,6 +34,12 @@ public:
   }
   void write(const runtime::Binding &to, std::span<const std::byte> from) override {
     on_.write(inner(to), from);
+  }
+  bool overlaps_writes() const override { return true; }
+  void copy(const runtime::Binding &from, const runtime::Binding &to) override {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(from.bytes));
+    read(from, bytes);
+    write(to, bytes);
   }
   void read(const runtime::Binding &from, std::span<std::byte> to) override {
     on_.read(inner(from), to);

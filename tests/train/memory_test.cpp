@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that is said before the first step is what a run then uses, within a hundredth, and no step takes more.
+// The memory that is said before the first step is what a run then uses, within a hundredth, and no step takes more; and batches
+// that are copied ahead of their step are those of the step.
 #include <gtest/gtest.h>
 
 #include "train/counting_device.h"
@@ -49,6 +50,31 @@ TEST(TrainMemory, IsAsSaidInHalfPrecision) {
   recipe.precision = "f16";
   recipe.optimizer.kind = "adamw";
   expect_as_said("cpu", recipe);
+}
+
+TEST(TrainFeed, BatchesAheadGiveTheSameBits) {
+  if (is_shared_data_missing())
+    GTEST_SKIP() << "no shared data here";
+  runtime::Device *found = find_device("cpu");
+  if (found == nullptr)
+    GTEST_SKIP() << "no device cpu";
+  Recipe recipe = digits();
+  recipe.steps.lanes = 2;
+  const auto run = [&](runtime::Device &device) {
+    runtime::KernelCache cache("", [](const std::string &) {});
+    Trainer trainer(recipe, device, cache, {});
+    for (int step = 0; step < 3; ++step)
+      trainer.run_step();
+    const Checkpoint middle = trainer.snapshot();
+    const StepReport fourth = trainer.run_step();
+    trainer.restore(middle);
+    EXPECT_EQ(trainer.run_step().loss, fourth.loss);
+    return trainer.snapshot().content.tensors;
+  };
+  CountingDevice ahead(*found);
+  const auto plain = run(*found), copied = run(ahead);
+  for (const auto &[name, tensor] : plain)
+    EXPECT_EQ(tensor.data, copied.at(name).data) << name;
 }
 
 } // namespace

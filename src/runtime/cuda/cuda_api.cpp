@@ -56,6 +56,7 @@ Opened<DriverApi> open_driver() {
   TILEFUSE_FIND(cuMemFree_v2);
   TILEFUSE_FIND(cuMemcpyHtoDAsync_v2);
   TILEFUSE_FIND(cuMemcpyDtoHAsync_v2);
+  TILEFUSE_FIND(cuMemcpyDtoDAsync_v2);
   TILEFUSE_FIND(cuMemsetD8Async);
   TILEFUSE_FIND(cuStreamCreate);
   TILEFUSE_FIND(cuStreamDestroy_v2);

@@ -75,6 +75,7 @@ struct DriverApi {
   Result (*cuMemFree_v2)(DevicePtr);
   Result (*cuMemcpyHtoDAsync_v2)(DevicePtr, const void *, std::size_t, Stream);
   Result (*cuMemcpyDtoHAsync_v2)(void *, DevicePtr, std::size_t, Stream);
+  Result (*cuMemcpyDtoDAsync_v2)(DevicePtr, DevicePtr, std::size_t, Stream);
   Result (*cuMemsetD8Async)(DevicePtr, unsigned char, std::size_t, Stream);
   Result (*cuStreamCreate)(Stream *, unsigned);
   Result (*cuStreamDestroy_v2)(Stream);

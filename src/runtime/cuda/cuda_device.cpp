@@ -109,6 +109,26 @@ public:
     cx_->wait();
   }
 
+  bool overlaps_writes() const override { return true; }
+
+  void write_beside(const Binding &to, std::span<const std::byte> from) override {
+    TILEFUSE_CHECK(static_cast<std::int64_t>(from.size()) <= to.bytes, "a write past its binding");
+    cx_->enter();
+    const cuda::Stream beside = cx_->transfers;
+    check(cx_->api, cx_->api.cuMemcpyHtoDAsync_v2(address_of(to), from.data(), from.size(), beside),
+          "cuMemcpyHtoDAsync");
+    check(cx_->api, cx_->api.cuStreamSynchronize(beside), "cuStreamSynchronize");
+  }
+
+  void copy(const Binding &from, const Binding &to) override {
+    TILEFUSE_CHECK(from.bytes <= to.bytes, "a copy past its binding");
+    cx_->enter();
+    check(cx_->api,
+          cx_->api.cuMemcpyDtoDAsync_v2(address_of(to), address_of(from),
+                                        static_cast<std::size_t>(from.bytes), cx_->stream),
+          "cuMemcpyDtoDAsync");
+  }
+
   void read(const Binding &from, std::span<std::byte> to) override {
     TILEFUSE_CHECK(static_cast<std::int64_t>(to.size()) <= from.bytes, "a read past its binding");
     cx_->enter();

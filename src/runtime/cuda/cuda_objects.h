@@ -26,23 +26,26 @@ public:
     cuda::check(api, api.cuDeviceGet(&device_, number), "cuDeviceGet");
     cuda::check(api, api.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
     enter();
-    cuda::check(api, api.cuStreamCreate(&own, cuda::kNonBlockingStream), "cuStreamCreate");
+    for (cuda::Stream *each : {&own, &transfers})
+      cuda::check(api, api.cuStreamCreate(each, cuda::kNonBlockingStream), "cuStreamCreate");
     stream = callers == nullptr ? own : callers;
   }
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
   ~CudaContext() {
     api.cuCtxSetCurrent(context_);
-    if (own != nullptr)
-      api.cuStreamDestroy_v2(own);
+    for (const cuda::Stream each : {own, transfers})
+      if (each != nullptr)
+        api.cuStreamDestroy_v2(each);
     api.cuDevicePrimaryCtxRelease_v2(device_);
   }
   void enter() const { cuda::check(api, api.cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
   void wait() const { cuda::check(api, api.cuStreamSynchronize(stream), "cuStreamSynchronize"); }
 
   const cuda::DriverApi &api;
-  cuda::Stream own = nullptr;    // where graphs are recorded
-  cuda::Stream stream = nullptr; // where work goes
+  cuda::Stream own = nullptr;       // where graphs are recorded
+  cuda::Stream stream = nullptr;    // where work goes
+  cuda::Stream transfers = nullptr; // beside it
 
 private:
   int device_ = 0;
