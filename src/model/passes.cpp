@@ -12,8 +12,8 @@
 #include "program/drop_dead.h"
 #include "program/precision/integer_products.h"
 #include "program/precision/narrow_integers.h"
+#include "program/rewrite/absorb_movement.h"
 #include "program/rewrite/compose_maps.h"
-#include "program/rewrite/defer_merges.h"
 #include "program/rewrite/join_groups.h"
 #include "program/rewrite/join_sums.h"
 #include "program/rewrite/merge_sums.h"
@@ -31,7 +31,9 @@ Program fold_constants(const Program &in, const PassInput &) { return nest::fold
 Program integer_products(const Program &in, const PassInput &) {
   return program::integer_products(in);
 }
-Program defer_merges(const Program &in, const PassInput &) { return program::defer_merges(in); }
+Program absorb_movement(const Program &in, const PassInput &) {
+  return program::absorb_movement(in);
+}
 Program fold_scales(const Program &in, const PassInput &) { return nest::fold_scales(in); }
 Program narrow_integers(const Program &in, const PassInput &) {
   return program::narrow_integers(in);
@@ -73,7 +75,7 @@ constexpr ProgramPass kPasses[] = {
     {kGradient, PassStage::Gradient, kByGradient, nullptr},
     {"integer_products", PassStage::Simplify, "", integer_products},
     {"fold_constants", PassStage::Simplify, "", fold_constants},
-    {"defer_merges", PassStage::Simplify, "", defer_merges},
+    {"absorb_movement", PassStage::Simplify, "", absorb_movement},
     {"fold_scales", PassStage::Simplify, "", fold_scales},
     {"fold_constants", PassStage::Simplify, "", fold_constants}, // scaled weights
     {"narrow_integers", PassStage::Simplify, "", narrow_integers},

@@ -45,6 +45,7 @@ void import_softmax(Call &call);
 // ops_pointwise.cpp
 void import_unary(Call &call);  // attributes alpha, beta, gamma, lambd, bias are passed on
 void import_binary(Call &call); // also the `broadcast` and `axis` attributes of opset < 7
+void import_pow(Call &call);
 void import_variadic(Call &call);
 void import_mean(Call &call);
 void import_clip_attributes(Call &call);

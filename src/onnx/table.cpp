@@ -151,7 +151,7 @@ constexpr Operator kOperators[] = {
     {"Pad", 1, 1, import_pad, "mode=constant|reflect|edge paddings value"},
     {"Pad", 2, 10, import_pad, "mode=constant|reflect|edge pads value"},
     {"Pad", 11, kNow, import_pad, "mode=constant|reflect|edge|wrap"},
-    {"Pow", 1, kNow, import_binary, kBinary, "pow"},
+    {"Pow", 1, kNow, import_pow, kBinary, "pow"},
     {"QLinearConv", 10, kNow, import_qlinear_conv, kConv},
     {"QLinearMatMul", 10, kNow, import_qlinear_matmul},
     {"QuantizeLinear", 1, kNow, import_quantize, "axis block_size=0 output_dtype saturate"},

@@ -81,7 +81,7 @@ TEST(ProgramPasses, AreLeftOutUnlessNeeded) {
   const std::string unknown = refusal("fold");
   EXPECT_NE(unknown.find("there is no pass 'fold'"), std::string::npos) << unknown;
   EXPECT_NE(
-      unknown.find("integer_products, fold_constants, defer_merges, fold_scales, narrow_integers, "
+      unknown.find("integer_products, fold_constants, absorb_movement, fold_scales, narrow_integers, "
                    "drop_dead"),
       std::string::npos)
       << unknown;
@@ -93,7 +93,7 @@ TEST(ProgramPasses, SimplifyInOrder) {
   passes.time();
   const Program simple = simplify(program::testing::program_of(kNetwork), &passes);
   EXPECT_EQ(names_in(passes),
-            (std::vector<std::string>{"integer_products", "fold_constants", "defer_merges",
+            (std::vector<std::string>{"integer_products", "fold_constants", "absorb_movement",
                                       "fold_scales", "narrow_integers", "drop_dead"}));
   EXPECT_EQ(passes.times()[0].changes, 0);
   EXPECT_EQ(passes.times()[1].runs, 2);
@@ -160,7 +160,7 @@ TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
   const Program given = program::testing::program_of(kNetwork);
   prepare(given, target, {.algorithm = "im2col", .passes = &passes});
   EXPECT_EQ(names_in(passes),
-            (std::vector<std::string>{"integer_products", "fold_constants", "defer_merges",
+            (std::vector<std::string>{"integer_products", "fold_constants", "absorb_movement",
                                       "fold_scales", "narrow_integers", "drop_dead", "rewrite",
                                       "compose_maps", "join_sums", "merge_sums", "join_groups",
                                       "widen_first_layers", "pad_channels"}));

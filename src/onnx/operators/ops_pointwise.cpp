@@ -84,6 +84,17 @@ void import_binary(Call &call) {
   call.result(call.apply(call.function(), {a, old_broadcast(call, a, call.value(1))}));
 }
 
+void import_pow(Call &call) {
+  const Value &base = call.value(0);
+  const bool is_square = call.inputs() == 2 && is_float(base.type) && is_number(call, 1) &&
+                         call.value(1).shape.size() <= base.shape.size() &&
+                         call.number(1, "the exponent") == 2;
+  if (is_square)
+    call.result(call.apply("mul", {base, base}));
+  else
+    import_binary(call);
+}
+
 void import_variadic(Call &call) { call.result(accumulate(call, call.function())); }
 
 void import_mean(Call &call) {

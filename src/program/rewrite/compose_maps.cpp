@@ -2,6 +2,7 @@
 #include "program/rewrite/compose_maps.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -18,19 +19,17 @@ namespace {
 
 constexpr int kMostSmallNodes = 200; // of the expression of a small map
 
-// An exponential is quicker than its load and store.
-bool is_costly(const Expr &expr) {
-  switch (expr.kind == Expr::Kind::Call ? expr.op : ScalarOp::Add) {
-  case ScalarOp::Log:
-  case ScalarOp::Tanh:
-  case ScalarOp::Erf:
-  case ScalarOp::Sin:
-  case ScalarOp::Cos:
-  case ScalarOp::Pow:
+bool contains(const Expr &expr, std::initializer_list<ScalarOp> ops) {
+  if (expr.kind == Expr::Kind::Call && std::find(ops.begin(), ops.end(), expr.op) != ops.end())
     return true;
-  default:
-    return std::any_of(expr.args.begin(), expr.args.end(), is_costly);
-  }
+  return std::any_of(expr.args.begin(), expr.args.end(),
+                     [&](const Expr &arg) { return contains(arg, ops); });
+}
+
+// Takes longer than a store and a load of its value.
+bool is_costly(const Expr &expr) {
+  return contains(expr, {ScalarOp::Log, ScalarOp::Tanh, ScalarOp::Erf, ScalarOp::Sin, ScalarOp::Cos,
+                         ScalarOp::Pow});
 }
 
 class Composing {
@@ -122,8 +121,10 @@ private:
     const TensorId out = result_.statements[s].out;
     const std::vector<Place> readers = readers_[at(out)];
     const bool is_small = elems(tensor(out).shape) <= kSmallElems;
-    const bool is_cheap = is_small || !is_costly(map_at(s).expr);
-    if (readers.empty() || (readers.size() > 1 && !is_cheap))
+    const Expr &expr = map_at(s).expr;
+    const bool has_exp = contains(expr, {ScalarOp::Exp});
+    const bool is_cheap = is_small || !(is_costly(expr) || (has_exp && readers.size() > 2));
+    if (readers.empty() || (readers.size() > 1 && (!is_cheap || (has_exp && is_follower(s)))))
       return;
     std::vector<Place> able;
     for (const Place reader : readers)

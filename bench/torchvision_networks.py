@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Whole torchvision networks in half precision on one GPU, beside PyTorch's best form, in turn in one call.
+
+    bench/torchvision_networks.py PROGRAM OUT [--networks A,B] [--batches 1,32] [--peers graph,compile] [--rounds 3] [--kernels]
+
+PROGRAM is a build or an unpacked archive of `scripts/bundle.sh`. Networks have random weights and are exported by
+torch.onnx; both sides run on random pictures of 224 x 224. graph is eager PyTorch in a CUDA graph, compile is torch.compile in
+mode reduce-overhead; both channels last, with cuDNN's autotuning. OUT/torchvision.csv has a row per network, batch and round;
+--kernels also writes our kernels as OUT/NETWORK_BATCH.csv. Prints ratios of medians, their geometric mean and the worst.
+"""
+import argparse
+import csv
+import math
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import torch
+import torchvision
+
+NETWORKS = ["resnet50", "mobilenet_v2", "efficientnet_b0", "convnext_tiny", "densenet121", "vgg16_bn", "shufflenet_v2_x1_0",
+            "regnet_y_400mf", "mobilenet_v3_large", "resnext50_32x4d", "vit_b_16", "swin_t"]
+RUNS = 60
+
+
+def network(name):
+    torch.manual_seed(0)
+    return getattr(torchvision.models, name)(weights=None).eval()
+
+
+def export(name, batch, path):
+    torch.onnx.export(network(name), (torch.randn(batch, 3, 224, 224),), path, dynamo=True, external_data=False, verbose=False)
+
+
+class Peer:
+    """A network of PyTorch's as something to call."""
+
+    def __init__(self, name, batch, form):
+        self.model = network(name).half().cuda().to(memory_format=torch.channels_last)
+        self.image = torch.randn(batch, 3, 224, 224, device="cuda", dtype=torch.half).to(memory_format=torch.channels_last)
+        with torch.inference_mode():
+            self.run = self.recorded() if form == "graph" else self.compiled()
+
+    def compiled(self):
+        torch._dynamo.reset()
+        model = torch.compile(self.model, mode="reduce-overhead")
+        return lambda: model(self.image)
+
+    def recorded(self):
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                self.model(self.image)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.model(self.image)
+        return graph.replay
+
+    def ms(self):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        times = []
+        with torch.inference_mode():
+            for turn in range(RUNS + 10):
+                begin.record()
+                self.run()
+                end.record()
+                torch.cuda.synchronize()
+                times.append(begin.elapsed_time(end))
+        return statistics.median(times[10:])
+
+
+class Ours:
+    """A network of PyTorch's exported, and run by `tilefuse bench`."""
+
+    def __init__(self, program, name, batch, scratch):
+        self.model = f"{scratch}/{name}_{batch}.onnx"
+        export(name, batch, self.model)
+        self.command = [f"{program}/bin/tilefuse", "bench", self.model, "--device", "cuda", "--precision", "f16", "--no-records"]
+        self.env = dict(os.environ, TILEFUSE_CACHE=f"{scratch}/kernels.sqlite")
+
+    def bench(self, *options):
+        done = subprocess.run([*self.command, *options], env=self.env, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip().splitlines()[0] if done.stderr.strip() else f"exit code {done.returncode}")
+        return done.stdout
+
+    def ms(self):
+        return float(re.search(r"median ([\d.]+) ms", self.bench("--repeat", str(RUNS))).group(1))
+
+
+def sides(args, name, batch, scratch):
+    yield "tilefuse", Ours(args.program, name, batch, scratch)
+    for form in args.peers:
+        yield form, Peer(name, batch, form)
+
+
+def measured(args, name, batch, scratch, rows):
+    """Medians by side of one network; every round is written."""
+    ready = dict(sides(args, name, batch, scratch))
+    if args.kernels:
+        ready["tilefuse"].bench("--repeat", "20", "--sort", "launch", "--csv", f"{args.out}/{name}_{batch}.csv")
+    times = {side: [] for side in ready}
+    for turn in range(args.rounds):
+        for side, run in ready.items():
+            times[side].append(run.ms())
+            rows.writerow([name, batch, side, turn, f"{times[side][-1]:.4f}"])
+    os.remove(ready["tilefuse"].model)
+    return {side: statistics.median(values) for side, values in times.items()}
+
+
+def report(name, batch, medians, ratios):
+    mine = medians.pop("tilefuse")
+    text = f"{name:20} {batch:4} {mine:8.3f} ms"
+    if medians:
+        best = min(medians, key=medians.get)
+        ratios[name, batch] = medians[best] / mine
+        text += f"  {best} {medians[best]:.3f}, {ratios[name, batch]:.2f} times ours"
+    print(text, flush=True)
+
+
+def words(text):
+    return [word for word in text.split(",") if word]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--networks", type=words, default=NETWORKS)
+    parser.add_argument("--batches", type=words, default=["1", "32"])
+    parser.add_argument("--peers", type=words, default=["graph", "compile"])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kernels", action="store_true")
+    args = parser.parse_args()
+    torch.backends.cudnn.benchmark = True
+    print(f"# {torch.cuda.get_device_name()}, PyTorch {torch.__version__}, float16, {RUNS} runs a round, {args.rounds} rounds")
+    ratios = {}
+    with open(args.out / "torchvision.csv", "w") as file, tempfile.TemporaryDirectory() as scratch:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["network", "batch", "side", "round", "ms"])
+        for name in args.networks:
+            for batch in map(int, args.batches):
+                try:
+                    report(name, batch, measured(args, name, batch, scratch, rows), ratios)
+                except Exception as error:  # one network less; said, and the next goes on
+                    print(f"{name:20} {batch:4} failed: {error}", flush=True)
+                file.flush()
+    if ratios:
+        worst = min(ratios, key=ratios.get)
+        mean = math.exp(statistics.fmean(map(math.log, ratios.values())))
+        print(f"geometric mean {mean:.2f}, worst {ratios[worst]:.2f} ({worst[0]} at {worst[1]})")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
