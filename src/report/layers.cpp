@@ -138,6 +138,16 @@ std::string join_origins(const program::Program &program,
   return joined;
 }
 
+std::vector<std::size_t> statements_of(const program::Program &program, const std::string &origin) {
+  std::vector<std::size_t> statements;
+  for (std::size_t s = 0; s < program.statements.size(); ++s) {
+    const std::string &own = program.statements[s].origin;
+    if ((" + " + origin + " + ").find(" + " + own + " + ") != std::string::npos)
+      statements.push_back(s);
+  }
+  return statements;
+}
+
 program::Program excerpt(const program::Program &program,
                          const std::vector<std::size_t> &statements) {
   return Excerpt(program).run(statements);

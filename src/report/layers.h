@@ -25,6 +25,9 @@ using Explanation = std::vector<ExplainedKernel>;
 std::string join_origins(const program::Program &program,
                          const std::vector<std::size_t> &statements);
 
+// Statements that a kernel of that origin came from: those whose own is a part of it.
+std::vector<std::size_t> statements_of(const program::Program &program, const std::string &origin);
+
 // The statements as a program of their own: what they read becomes its inputs, what is used
 // elsewhere its outputs.
 program::Program excerpt(const program::Program &program,

@@ -18,18 +18,6 @@
 namespace tilefuse::report {
 namespace {
 
-// Statements that a group came from: those whose origin is a part of its own.
-std::vector<std::size_t> statements_of(const program::Program &program,
-                                       const poly::PlacedGroup &placed) {
-  std::vector<std::size_t> statements;
-  for (std::size_t s = 0; s < program.statements.size(); ++s) {
-    const std::string &origin = program.statements[s].origin;
-    if ((" + " + placed.origin + " + ").find(" + " + origin + " + ") != std::string::npos)
-      statements.push_back(s);
-  }
-  return statements;
-}
-
 // Who chose the schedule, and which it is.
 std::string choice_text(const ExplainedGroup &explained, const poly::Group &group) {
   std::string text = "schedule: " + explained.chosen.by + "\n";
@@ -118,9 +106,10 @@ Explanation explain_with_model(const program::Program &program, const ScheduleOp
     result.push_back(
         {placed.origin, [&program, options, with_program, placed, layout, number] {
            const std::string whole =
-               with_program ? heading(Section::Program) +
-                                  program::to_text(excerpt(program, statements_of(program, placed)))
-                            : "";
+               with_program
+                   ? heading(Section::Program) +
+                         program::to_text(excerpt(program, statements_of(program, placed.origin)))
+                   : "";
            return to_text(explain_group(placed.group, options, number), placed.group, options,
                           whole + layout + fmt::format("{}", fmt::join(placed.notes, "")));
          }});

@@ -8,6 +8,8 @@
 #include "report/html/picture/network_graph.h"
 #include "report/html/picture/svg.h"
 #include "report/html/picture/time_bars.h"
+#include "report/page/loop_tree.h"
+#include "report/page/pipe_timeline.h"
 #include "report/page/tiling.h"
 
 namespace tilefuse::report::html {
@@ -141,6 +143,47 @@ TEST(Tiling, BlocksLanesRegistersAndWindow) {
   EXPECT_EQ(told.columns.lane_of(9), 1);
   EXPECT_EQ(told.columns.copy_of(9), 1);
   EXPECT_EQ(told.rows.copy_of(6), 6);
+}
+
+// 56 x 56 points of 64 channels, a chunk of 8 of 16 summed channels at a time.
+nest::Nest staged_nest() {
+  return nest::parse_nest(R"(nest gemm {
+  index m 64, x 56 | c 16
+  slot 0 f32 896, 1 f32 1024, 2 f32 3584
+  acc f32 = sum mul
+  in 0 + 0 [x:56*16, c:16*1]
+  in 1 + 0 const [m:64*16, c:16*1]
+  out 2 + 0 [x:56*64, m:64*1]
+  post acc
+}
+)");
+}
+
+TEST(Loops, OutermostFirst) {
+  const nest::Nest nest = staged_nest();
+  schedule::Schedule schedule = schedule::scalar_schedule(nest);
+  schedule.splits[nest::IndexId{0}] = {.tile = 32, .keep = 2, .lane = 8};
+  const std::vector<LoopLevel> levels = loop_tree(nest, schedule);
+  ASSERT_EQ(levels.size(), 5U);
+  EXPECT_EQ(levels[0].text, "grid m 2, x 56: 112 blocks");
+  EXPECT_EQ(levels[1].text, "loop m: 2 steps of 16");
+  EXPECT_EQ(levels[2].text, "loop c: 16 steps of 1, summed");
+  EXPECT_EQ(levels[3].text, "registers: m 2 copies, written out");
+  EXPECT_EQ(levels[4].text, "vector: m 8");
+}
+
+TEST(Pipes, ACopyIsAheadByItsStages) {
+  const nest::Nest nest = staged_nest();
+  schedule::Schedule schedule = schedule::scalar_schedule(nest);
+  EXPECT_TRUE(pipe_timeline(nest, schedule).bars.empty());
+  schedule.fills[0] = schedule::Fill::Local;
+  schedule.pipes[0] = {.stages = 1, .at = nest::IndexId{2}};
+  EXPECT_EQ(pipe_timeline(nest, schedule).length, 11) << "five copies and steps in turn, a store";
+  schedule.pipes[0].stages = 2;
+  const Timeline ahead = pipe_timeline(nest, schedule);
+  EXPECT_EQ(ahead.length, 7) << "a copy beside each step but the first";
+  EXPECT_EQ(ahead.rows,
+            (std::vector<std::string>{"input 0: items, 2 stages", "arithmetic", "store"}));
 }
 
 } // namespace

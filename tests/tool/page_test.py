@@ -14,6 +14,7 @@ import subprocess
 from support import DATA, GLYPHS, ToolTest, main, node, onnx_model, value_info
 
 MODEL = GLYPHS / "model.onnx"
+KERNEL_SECTIONS = ["cost", "candidates", "tiling", "schedule", "pipes", "banks", "code"]
 SECTIONS = ["graph", "time", "roofline", "memory", "table", "kernels"]
 HOSTILE = ["</script><b onload=alert(1)>", "\"'><img src=x onerror=y>", "</title><script>z()</script>", "\u202eright to left\u2066",
            "control\x01\x1b[31m\x7f", "&lt;b&gt;", "]]>--><!--", "javascript:x", "\u0645\u0631\u062d\u0628\u0627"]
@@ -83,11 +84,11 @@ class Pages(ToolTest):
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=300, check=True)
         return done.stdout
 
-    def check(self, file):
+    def check(self, file, sections=tuple(SECTIONS)):
         reader = self.read(file)
-        self.assertLessEqual(set(SECTIONS), reader.ids)
+        self.assertLessEqual(set(sections), reader.ids)
         text = self.rendered(file)
-        for section in SECTIONS:
+        for section in sections:
             self.assertRegex(text, rf'<section id="{section}">')
         self.assertIn("sort by", text, "its script ran")
 
@@ -110,6 +111,25 @@ class Pages(ToolTest):
         text = self.read(self.page(MODEL, "--target", "cpu_avx2")).text
         self.assertIn("predicted " + predicted.group(1), text)
         self.assertIn(predicted.group(2), text)
+
+    def test_one_kernel(self):
+        text = self.succeed("explain", MODEL, "--kernel", 1, "--target", "opencl_gpu", "--wide")
+        table = re.search(r"---- candidates ----\n(.*?)predicted", text, re.DOTALL).group(1).splitlines()
+        file = self.page(MODEL, "--kernel", 1, "--target", "opencl_gpu")
+        self.check(file, KERNEL_SECTIONS)
+        shown = " ".join(self.read(file).text.split())
+        self.assertIn("__kernel", shown)
+        self.assertIn("Counts are those of block 0", shown)
+        self.assertIn(re.split(r"\s{2,}", table[1])[1], shown)
+
+    def test_a_dump_has_an_index(self):
+        self.need_device("cpu")
+        folder = self.folder / "dump"
+        self.succeed("bench", MODEL, "--device", "cpu", "--repeat", 1, "--dump", folder)
+        reader = self.read(folder / "index.html")
+        links = [value for name, value in reader.attributes if name == "href"]
+        self.assertEqual(sorted(links), sorted(file.name for file in folder.iterdir() if file.name != "index.html"))
+        self.assertLess(links.index("000.schedule"), links.index("001.group"))
 
     def test_hostile_names(self):
         model = self.folder / "m<b>.onnx"
@@ -152,6 +172,9 @@ class Pages(ToolTest):
         file = self.page(model, "--target", "cuda_sm90", "--precision", "f16")
         self.check(file)
         self.assertIn("wgmma", file.read_text())
+        kernel = self.page(model, "--target", "cuda_sm90", "--precision", "f16", "--kernel", 0, name="k.html")
+        self.check(kernel, KERNEL_SECTIONS)
+        self.assertIn("wgmma.mma_async", kernel.read_text())
 
     def test_sixty_kernels_fit(self):
         self.need_data()

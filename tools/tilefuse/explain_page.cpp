@@ -7,7 +7,10 @@
 
 #include "model/compile.h"
 #include "model/plan/plan.h"
-#include "report/kernels.h"
+#include "report/html/kernel_html.h"
+#include "report/html/network_html.h"
+#include "report/layers.h"
+#include "report/page/kernel_detail.h"
 #include "runtime/target_device.h"
 #include "search/network/kept_choices.h"
 #include "timed_session.h"
@@ -16,6 +19,7 @@ namespace tilefuse::tool {
 namespace {
 
 constexpr int kRuns = 20;
+constexpr std::size_t kCandidates = 5; // of one kernel
 
 std::string name_of(const ModelOptions &options) {
   const std::filesystem::path path(options.model);
@@ -29,9 +33,27 @@ report::ScheduleOptions how_for(const Target &target) {
   return {.target = target, .candidates = 0, .sections = {}};
 }
 
+ExplainedPage explained(report::NetworkPage page, const model::Compiled &compiled,
+                        const Target &target, const std::string &kernel) {
+  std::string html;
+  if (kernel.empty()) {
+    html = report::html::network_html(page);
+  } else {
+    std::vector<std::string> origins;
+    for (const report::KernelPage &each : page.kernels)
+      origins.push_back(each.origin);
+    const report::KernelPage &one = page.kernels[report::find_kernel(origins, kernel)];
+    report::ScheduleOptions how = how_for(target);
+    how.candidates = kCandidates;
+    html = report::html::kernel_html(page, one, report::kernel_detail(compiled, page, one, how));
+  }
+  return {std::move(page), std::move(html)};
+}
+
 } // namespace
 
-report::NetworkPage measured_page(const program::Program &program, const ModelOptions &options) {
+ExplainedPage measured_page(const program::Program &program, const ModelOptions &options,
+                            const std::string &kernel) {
   const OpenedModel opened = open_model(program, options);
   model::Session &session = *opened.session;
   report::Timing timing = time_runs(session, random_inputs(session), kRuns);
@@ -44,11 +66,11 @@ report::NetworkPage measured_page(const program::Program &program, const ModelOp
   page.summary = describe(opened);
   report::add_timing(page.summary, timing, page.profile.kernels);
   page.timing = std::move(timing);
-  return page;
+  return explained(std::move(page), session.compiled(), opened.engine->device->target(), kernel);
 }
 
-report::NetworkPage predicted_page(const program::Program &program, const ModelOptions &options,
-                                   const Target &target) {
+ExplainedPage predicted_page(const program::Program &program, const ModelOptions &options,
+                             const Target &target, const std::string &kernel) {
   const runtime::TargetDevice device(target);
   const model::AppliedPrecision applied =
       model::apply_precision(program, options.precision, target, options.passes.get());
@@ -68,7 +90,7 @@ report::NetworkPage predicted_page(const program::Program &program, const ModelO
                                 compiled.conversions),
                     {{"layout", std::string(to_string(compiled.layout))},
                      {"layout_copies", std::int64_t{compiled.conversions}}});
-  return page;
+  return explained(std::move(page), compiled, target, kernel);
 }
 
 } // namespace tilefuse::tool

@@ -10,8 +10,14 @@
 
 namespace tilefuse::tool {
 
-report::NetworkPage measured_page(const program::Program &program, const ModelOptions &options);
-report::NetworkPage predicted_page(const program::Program &program, const ModelOptions &options,
-                                   const Target &target);
+struct ExplainedPage {
+  report::NetworkPage page;
+  std::string html; // of the whole, or of the kernel that is named
+};
+// `kernel`: a number or a node's name; empty: the whole model.
+ExplainedPage measured_page(const program::Program &program, const ModelOptions &options,
+                            const std::string &kernel);
+ExplainedPage predicted_page(const program::Program &program, const ModelOptions &options,
+                             const Target &target, const std::string &kernel);
 
 } // namespace tilefuse::tool

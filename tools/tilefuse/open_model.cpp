@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "api/network.h"
 #include "api/precision_warning.h"
@@ -12,6 +13,7 @@
 #include "base/stopwatch.h"
 #include "files.h"
 #include "progress.h"
+#include "report/html/dump_index.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -22,6 +24,21 @@ model::Accuracy accuracy_of(model::Session &session, const model::Runs &inputs,
   for (const std::vector<program::HostTensor> &run : inputs)
     got.push_back(session.run(run));
   return model::accuracy(got, f32);
+}
+
+// The page that leads through a dump, written when all of it is there.
+void write_dump_index(const ModelOptions &options, const model::Session &session) {
+  std::vector<std::string> origins;
+  for (const model::CompiledLaunch &launch : session.compiled().launches)
+    origins.push_back(launch.launch.parts[0].placed.origin);
+  std::vector<std::string> files;
+  const std::filesystem::path folder(options.dump);
+  for (const auto &entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().filename() != "index.html")
+      files.push_back(entry.path().filename().string());
+  const std::string name = std::filesystem::path(options.model).filename().string();
+  write_files({{(folder / "index.html").string(),
+                report::html::dump_index(name, origins, std::move(files))}});
 }
 
 } // namespace
@@ -75,6 +92,8 @@ OpenedModel open_model(const program::Program &program, const ModelOptions &opti
   session.progress = [&](int done, int total) { progress.show(done, total); };
   opened.session = std::make_unique<model::Session>(applied.program, *opened.engine->device,
                                                     *opened.engine->cache, session);
+  if (!options.dump.empty())
+    write_dump_index(options, *opened.session);
   if (!applied.f32.empty())
     opened.precision +=
         to_text(accuracy_of(*opened.session, options.calibration.runs, applied.f32));

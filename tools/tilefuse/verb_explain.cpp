@@ -20,7 +20,6 @@
 #include "open_model.h"
 #include "output.h"
 #include "pass_options.h"
-#include "report/html/network_html.h"
 #include "report/layers.h"
 #include "report/plaidml_report.h"
 #include "report/schedule_report.h"
@@ -153,10 +152,11 @@ void write_page(const Arguments &args) {
   options.model = args.file;
   options.tile = args.tile;
   const program::Program program = read_program(args);
-  const report::NetworkPage page = args.target.empty()
-                                       ? measured_page(program, options)
-                                       : predicted_page(program, options, find_target(args.target));
-  OutputFile file{args.html, report::html::network_html(page)};
+  const ExplainedPage explained =
+      args.target.empty() ? measured_page(program, options, args.kernel)
+                          : predicted_page(program, options, find_target(args.target), args.kernel);
+  const report::NetworkPage &page = explained.page;
+  OutputFile file{args.html, explained.html};
   report::Document document = page.summary;
   for (const std::string &sentence : page.advice)
     document.advise(sentence);

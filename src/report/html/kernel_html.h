@@ -6,9 +6,14 @@
 #include <string>
 
 #include "report/html/markup.h"
+#include "report/page/kernel_detail.h"
 #include "report/page/network_page.h"
 
 namespace tilefuse::report::html {
+
+// All that is known of one kernel, as a page.
+std::string kernel_html(const NetworkPage &page, const KernelPage &kernel,
+                        const KernelDetail &detail);
 
 // Folded, under "k" and its number.
 void kernel_summary(Markup &out, const KernelPage &kernel);
