@@ -11,6 +11,7 @@
 #include "schedule/guards.h"
 #include "schedule/legal_dots.h"
 #include "schedule/mma/core_legal.h"
+#include "schedule/range.h"
 #include "schedule/result_tile.h"
 #include "schedule/rolling.h"
 #include "schedule/staging.h"
@@ -173,9 +174,8 @@ Reason wrong_lanes(const Nest &nest, const Schedule &schedule, const Target &tar
   for (const Split &split : schedule.splits)
     if (schedule.lanes == LaneKind::WorkItem && items <= target.max_group)
       items *= split.lane;
-  if (schedule.lanes == LaneKind::WorkItem && items > target.max_group)
-    return fmt::format("{} work-items per group, the target allows {}", items, target.max_group);
-  return {};
+  return schedule.lanes == LaneKind::WorkItem ? outside({"work_items", items, 1, target.max_group})
+                                              : Reason{};
 }
 
 // There is a predicate per work-item, but none per element of a vector.

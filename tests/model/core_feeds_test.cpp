@@ -310,7 +310,7 @@ TEST(CoreFeeds, WarpsThatCopyMap) {
   other.pipes[0] = {
       .footprint = schedule::Footprint::Halo, .engine = schedule::Engine::Tma, .stages = 3};
   EXPECT_EQ(illegal(groups[0].group, other, whole_sm90()),
-            "0 groups of warps to map; it needs 1 to 2, or 0 beside a kept filter with 4 windows");
+            "transform.groups is 0; it needs 1 to 2");
 }
 
 // Classes of a strided gradient stand in one launch: each evaluates the mask, and none stores it,
@@ -371,10 +371,11 @@ TEST(CoreFeeds, Refused) {
   stored.producers[0].stored = true;
   EXPECT_EQ(illegal(stored, schedule, sm80()), "member 1 is stored beside a ring");
   const poly::Group constant = fed(plain, 0, "$0", {Reads::Channels});
-  EXPECT_EQ(illegal(constant, schedule, sm80()), "member 1 reads nothing that a ring could hold");
+  EXPECT_EQ(illegal(constant, schedule, sm80()),
+            "the pipe of input 0 brings nothing that member 1 could be evaluated on");
   schedule.roles.transform.groups = 1;
   EXPECT_EQ(illegal(normalised(plain, 0), schedule, sm80()),
-            "maps of mma have no warps of their own");
+            "warps of mma have no roles, clusters or tensor copies, and take one tile as it lies");
   schedule::Schedule own = wgmma_of(normalised(plain, 0)).front();
   const auto refusal = [&](const poly::Group &group, const schedule::Schedule &changed) {
     return illegal(group, changed, sm90()).value_or("");
@@ -382,8 +383,7 @@ TEST(CoreFeeds, Refused) {
   const poly::Group fed = normalised(plain, 0);
   schedule::Schedule changed = own;
   changed.roles.transform.groups = 0;
-  EXPECT_EQ(refusal(fed, changed), "0 groups of warps to map; it needs 1 to 2, or 0 beside a kept "
-                                   "filter with 4 windows");
+  EXPECT_EQ(refusal(fed, changed), "transform.groups is 0; it needs 1 to 2");
   // A tap that walks a dimension of its own.
   const poly::Group walked = normalised({nest::parse_nest(R"(nest conv {
   index y 8, x 8, m 64 | q 2, s 3, c 64
@@ -402,7 +402,7 @@ TEST(CoreFeeds, Refused) {
   search::assign_roles(walked.anchor, windowed, sm90());
   EXPECT_EQ(illegal(walked, windowed, sm90()), "taps move a window where no pixel does");
   own.producers.clear();
-  EXPECT_EQ(refusal(plain, own), "groups of warps map what no map feeds");
+  EXPECT_EQ(refusal(plain, own), "transform.groups is 1; it needs 0 to 0");
 }
 
 } // namespace

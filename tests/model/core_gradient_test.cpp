@@ -98,8 +98,8 @@ TEST(CoreGradient, OnlyElementsOfTwoBytesAreTurned) {
   for (const By by : {By::Input, By::Filter}) {
     const poly::Group group = gradients({.type = "f32"}, by).front();
     EXPECT_EQ(search::named_core_schedule("mma_tf32", group.anchor, target).refusal,
-              "mma_tf32 does not fit: no reduced index lies contiguously in both inputs, and only "
-              "elements of 2 bytes can be turned on their way to registers");
+              "mma_tf32 does not fit: no reduced index, nor for elements of 2 bytes its own, lies "
+              "contiguously in each input");
   }
 }
 

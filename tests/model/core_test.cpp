@@ -219,7 +219,7 @@ TEST(Core, RefusalsSayWhy) {
   poly::Group odd = group_of({.c = 7});
   odd.anchor.inputs[1].constant = false;
   EXPECT_EQ(refusal(odd, "mma"),
-            "mma does not fit: input 1 has no aligned runs of 4 bytes along the depth");
+            "mma does not fit: input 1 has no aligned runs of 4 bytes along c");
 }
 
 } // namespace

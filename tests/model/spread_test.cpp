@@ -95,7 +95,7 @@ TEST(Spread, IsSaidAndRefused) {
     pipe.engine = schedule::Engine::Tma;
   search::assign_roles(group.anchor, schedule, sm90());
   EXPECT_EQ(illegal(group, schedule, sm90()),
-            "a copy spreads to windows that warps of wgmma gather");
+            "the pipe of input 0 brings nothing that member 1 could be evaluated on");
 }
 
 } // namespace

@@ -167,7 +167,7 @@ TEST(WgmmaAhead, RefusalsSayWhy) {
   EXPECT_EQ(refusal(group_of({.k = 128, .padded = 4}), as_it_is), none); // off 16 bytes
   EXPECT_EQ(refusal(group_of({.k = 128, .extra = "f32"}), as_it_is), none);
   EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { each.extra.stages = 3; }),
-            "3 buffers of operands for 1 turns; it needs 1 or as many");
+            "extra.stages is 3; it needs 0 to 1");
   EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { set_step_stages(each, 6); }),
             "staging needs 362496 bytes per block, the target has 232448");
 }

@@ -125,15 +125,17 @@ TEST(WgmmaGather, RefusalsSayWhy) {
   };
   EXPECT_EQ(refusal([](Schedule &) {}), "");
   EXPECT_EQ(refusal([](Schedule &each) { set_step_stages(each, 2); }),
-            "a ring of 2 buffers that warps fill; it needs 3");
+            "step.stages is 2; it needs 3 to 16");
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.cluster_n = 2; }),
-            "asynchronous copies reach the local memory of one block alone");
+            "cluster and cp_async exclude each other: asynchronous copies reach the local memory "
+            "of one block alone");
   EXPECT_EQ(refusal([](Schedule &each) { each.pipes[0].footprint = schedule::Footprint::Halo; }),
-            "a window is of boxes of straight data that no warps gather");
+            "m64n64k32.s8.s32 reads no halo cp_async of blocked data in rows, beside step tma of "
+            "the filter");
   EXPECT_EQ(
       search::named_wgmma_schedule("wgmma_gather", group_of({.c = 33, .k = 64}).anchor, sm90())
           .refusal,
-      "wgmma_gather does not fit: the data has no aligned runs of 4 bytes along the depth");
+      "wgmma_gather does not fit: input 0 has no aligned runs of 4 bytes along c");
 }
 
 } // namespace

@@ -75,7 +75,8 @@ TEST(WgmmaGradient, GroupsOfFilterGradientsAreExact) {
 // Tensor copies start at multiples of 16 bytes: the second group of 28 channels does not.
 TEST(WgmmaGradient, GroupsOffAlignmentAreRefused) {
   EXPECT_EQ(search::named_wgmma_schedule("wgmma", grouped_filter_gradient(28), sm90()).refusal,
-            "wgmma does not fit: groups of 28 elements of the data begin off 16 bytes");
+            "wgmma does not fit: a start or stride of 28 elements of the data; tensor copies need "
+            "positive multiples of 16 bytes");
 }
 
 // Classes whose only tap along y stays a sum beside the channels, which are more than a step's.
@@ -102,9 +103,9 @@ TEST(WgmmaGradient, DepthsOfTwoIndicesAreSized) {
 // Tensor copies start at multiples of 16 bytes: taps of 60 channels do not.
 TEST(WgmmaGradient, TapsOffAlignmentAreRefused) {
   const nest::Nest nest = gradients({.n = 2, .c = 60, .k = 64}, By::Input).front().anchor;
-  EXPECT_EQ(
-      search::named_wgmma_schedule("wgmma", nest, sm90()).refusal,
-      "wgmma does not fit: taps of the filter are 60 elements apart, no multiple of 16 bytes");
+  EXPECT_EQ(search::named_wgmma_schedule("wgmma", nest, sm90()).refusal,
+            "wgmma does not fit: a start or stride of 60 elements of the filter; tensor copies "
+            "need positive multiples of 16 bytes");
 }
 
 // The batch in parts, of several images and of one, whose steps end inside a part.

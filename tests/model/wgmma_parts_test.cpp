@@ -255,24 +255,28 @@ TEST(WgmmaParts, RefusalsSayWhy) {
     return illegal(conv, schedule, sm90()).value_or("");
   };
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.split_k = 3; }),
-            "3 parts of a tile's steps; it needs 1, 2, 4 or 8");
+            "0 blocks in clusters of 1 x 1 that share tiles by 3 parts of the steps; it needs 1, 2 "
+            "or 4, 1, 2, 4 or 8, and whole clusters");
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.split_k = 16; }),
-            "16 parts of a tile's steps; it needs 1, 2, 4 or 8");
+            "0 blocks in clusters of 1 x 1 that share tiles by 16 parts of the steps; it needs 1, "
+            "2 or 4, 1, 2, 4 or 8, and whole clusters");
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.cluster_m = 2; }),
-            "blocks of a cluster share tiles of inputs or parts of the steps, not both");
+            "cluster and split_k exclude each other: blocks of a cluster have one number, which is "
+            "one or the other");
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.persistent = 3; }),
-            "3 blocks are not clusters of 2");
+            "3 blocks in clusters of 1 x 1 that share tiles by 2 parts of the steps; it needs 1, 2 "
+            "or 4, 1, 2, 4 or 8, and whole clusters");
   EXPECT_EQ(refusal([](Schedule &each) { set_step_stages(each, 4); }),
             "staging needs 328704 bytes per block, the target has 232448");
   const nest::Nest few = group_of({.c = 64, .k = 256, .r = 1, .s = 1, .pad = 0}).anchor;
   Schedule halves = search::wgmma_schedules(few, sm90(), false).at(0);
   halves.tiles.split_k = 2;
   halves.tiles.persistent = 0;
-  EXPECT_EQ(illegal(few, halves, sm90()), "2 parts of 1 steps");
+  EXPECT_EQ(illegal(few, halves, sm90()), "split_k is 2; it needs 1 to 1");
   Target old = sm90();
   old.features = sm80().features;
   EXPECT_EQ(illegal(conv, search::wgmma_schedules(conv, sm90(), false).at(0), old),
-            "wgmma needs the target sm_90a");
+            "m64n128k16.f16.f32 needs work-items and a target with warpgroup_matrix");
 }
 
 // Kernels that are one launch leave their clusters.

@@ -137,11 +137,11 @@ TEST(WgmmaStore, RefusalsSayWhy) {
       "wgmma_store does not fit: results that leave in boxes need to lie as one matrix or image");
   const GradientConv strided = {.n = 3, .h = 5, .w = 12, .c = 108, .k = 128, .stride = 2};
   EXPECT_EQ(refusal_of(is_stored, gradients(strided, By::Input).front()),
-            "wgmma_store does not fit: 108 channels are not cut into whole runs of 64, to leave in "
-            "boxes");
+            "wgmma_store does not fit: 108 channels leave in no boxes by runs of 2 of 64 columns; "
+            "boxes hold multiples of 64, in rows of 32 to 128 bytes");
   EXPECT_EQ(refusal_of(is_swapped, nchw32(2, 4, 7, 2, 3)),
-            "wgmma_swapped does not fit: swapped operands need straight data and channels that lie "
-            "in no blocks");
+            "wgmma_swapped does not fit: m64n64k32.s8.s32 swap_ab reads no step tma of blocked "
+            "data in boxes, beside step tma of the filter");
 }
 
 } // namespace

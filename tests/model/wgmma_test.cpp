@@ -335,10 +335,10 @@ TEST(Wgmma, RefusalsSayWhy) {
   };
   EXPECT_EQ(refusal({.in = "f32", .out = "f32", .post = "acc + $0"}),
             "wgmma does not fit: no instruction multiplies its types");
-  EXPECT_EQ(refusal({.c = 60}),
-            "wgmma does not fit: a stride of 60 elements of the data is no multiple of 16 bytes");
-  EXPECT_EQ(refusal({.c = 64, .k = 63}),
-            "wgmma does not fit: vec 2 does not deal 63 channels by tiles of 64");
+  EXPECT_EQ(refusal({.c = 60}), "wgmma does not fit: a start or stride of 60 elements of the data; "
+                                "tensor copies need positive multiples of 16 bytes");
+  EXPECT_EQ(refusal({.c = 64, .k = 63}), "wgmma does not fit: runs of 2 of 63 channels; work-items "
+                                         "of m64n64k16.f16.f32 store runs of [none]");
 }
 
 } // namespace

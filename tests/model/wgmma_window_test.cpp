@@ -178,20 +178,23 @@ TEST(WgmmaWindow, RefusalsSayWhy) {
     change(changed);
     return illegal(group.anchor, changed, target()).value_or("");
   };
-  EXPECT_EQ(reason([](Schedule &s) { s.pipes[0].stages = 9; }), "9 windows; it needs 1 to 8");
+  EXPECT_EQ(reason([](Schedule &s) { s.pipes[0].stages = 9; }),
+            "halo.stages is 9; it needs 1 to 8");
   EXPECT_EQ(reason([](Schedule &s) { s.tiles.cluster_m = 2; }),
-            "blocks of a cluster share no windows");
+            "cluster and halo exclude each other: barriers of a halo's buffers count the readers "
+            "of one block");
   EXPECT_EQ(reason([](Schedule &s) {
               s.pipes[1].footprint = schedule::Footprint::Resident;
               s.pipes[0] = s.pipes[1];
               s.pipes[0].footprint = schedule::Footprint::Step;
             }),
-            "a filter is kept beside windows alone");
+            "m64n64k16.f16.f32 reads no step tma of straight data in boxes, beside resident tma of "
+            "the filter");
   const auto refusal = [](const poly::Group &of) {
     return search::named_wgmma_schedule("wgmma_window", of.anchor, target()).refusal;
   };
   EXPECT_EQ(refusal(group_of({.n = 2, .h = 16, .w = 16, .c = 64, .k = 64, .stride = 2})),
-            "wgmma_window does not fit: a window of pixels along y that are 2 apart");
+            "wgmma_window does not fit: halo.stride is 2; it needs 1 to 1");
 }
 
 } // namespace

@@ -17,6 +17,7 @@
 #include "paths.h"
 #include "schedule/legal.h"
 #include "schedule/members.h"
+#include "schedule/mma/exclusions.h"
 #include "schedule/refusal_cases.h"
 #include "schedule/refusal_texts.h"
 #include "schedule/text.h"
@@ -43,10 +44,7 @@ constexpr auto kNoRefusals = std::to_array<std::string_view>({
 });
 
 constexpr auto kNotYetProvoked = std::to_array<std::string_view>({
-    "wgmma maps data, and filters beside turned data, that do not lie in blocks",
-    "input {} is packed and computed by a map",
     "taps move a window where no pixel does",
-    "the ring of a core instruction is filled by copies and maps of them",
     "it does not feed the anchor",
     "a producer's inputs are straight",
     "it has no dimensions",
@@ -55,22 +53,6 @@ constexpr auto kNotYetProvoked = std::to_array<std::string_view>({
     "a block computes several parts",
     "parts are computed as points of a tile",
     "an index of the result is in no tile",
-    "steps run over the end of a part of the reduction in both inputs",
-    "a box of {} dimensions; a tensor map has {}",
-    "no pixel index steps from block to block of the depth",
-    "a block of the depth is longer than a step",
-    "steps of several blocks run over the end of the depth",
-    "channels in blocks do not lie one after another in the filter",
-    "a tap walks the filter backwards",
-    "taps of the filter lie further apart than its channels",
-    "it is in more parts than a tensor map has dimensions",
-    "two pixel indices share a subscript of the data",
-    "parts of the reduction do not lie around its slowest index",
-    "it is in parts of several indices",
-    "the copy's lines are no dimensions of a window",
-    "a copy spreads to the data alone",
-    "runs of {} by steps of {}, which are not one of whole units of {}",
-    "{} elements that a work-item reads at once; at most {}",
 });
 
 const std::vector<LegalCase> &cases() {
@@ -266,6 +248,25 @@ TEST(Legality, EveryRefusalIsProvoked) {
   for (const std::string_view text : kNotYetProvoked)
     EXPECT_TRUE(open.contains(std::string(text))) << "no source says: " << text;
   fmt::print("{} refusals are provoked, {} not yet\n", provoked, open.size());
+}
+
+// The rules of schedules with matrix instructions: local questions, and pairs of features that
+// exclude each other.
+TEST(Legality, MatrixInstructionsHaveFewRules) {
+  constexpr std::size_t kMostRules = 60;
+  constexpr std::size_t kMostExclusions = 10;
+  std::set<std::string> rules;
+  for (const char *folder : {"/src/schedule/mma", "/src/schedule/wgmma"})
+    for (const SourceText &one : sentences(std::string(TILEFUSE_SOURCE_DIR) + folder))
+      if (!contains(kNoRefusals, one.text))
+        rules.insert(one.text);
+  for (const SourceText &one : sentences(TILEFUSE_SOURCE_DIR "/src/schedule"))
+    if (one.file == "range.cpp")
+      rules.insert(one.text);
+  fmt::print("{} rules, {} of them pairs that exclude each other\n", rules.size(),
+             schedule::exclusions().size());
+  EXPECT_LE(rules.size(), kMostRules);
+  EXPECT_LE(schedule::exclusions().size(), kMostExclusions);
 }
 
 TEST(Legality, SourcesAreReadAsTheyAre) {

@@ -23,10 +23,9 @@ using kernel::BufferId;
 using kernel::ExprRef;
 using kernel::Space;
 using kernel::StmtRef;
-
-constexpr std::int64_t kCoreRows = 16;
-constexpr std::int64_t kCoreColumns = 8;
-constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
+using schedule::kCoreColumns;
+using schedule::kCoreRows;
+using schedule::kStepBytes;
 
 class CoreLoops {
 public:

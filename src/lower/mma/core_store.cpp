@@ -14,10 +14,10 @@ namespace {
 
 using kernel::ExprRef;
 using kernel::StmtRef;
+using schedule::kCoreColumns;
+using schedule::kCoreRows;
+using schedule::kHalfRows;
 
-constexpr std::int64_t kCoreRows = 16;
-constexpr std::int64_t kCoreColumns = 8;
-constexpr std::int64_t kHalfRows = 8;   // between the rows of a work-item's results
 constexpr std::int64_t kTileValues = 4; // of a work-item in a 16 x 8 tile
 constexpr std::int64_t kPair = 2;       // neighbouring columns of a work-item
 

@@ -26,9 +26,9 @@ using kernel::BufferId;
 using kernel::ExprRef;
 using kernel::MbarrierOp;
 using kernel::StmtRef;
+using schedule::kGroupRows;
+using schedule::kStepBytes;
 
-constexpr std::int64_t kGroupRows = 64;             // of one wgmma
-constexpr std::int64_t kStepBytes = 32;             // of depth, by one
 constexpr std::int64_t kAheadItem = 2 * kCoreLanes; // of the warp behind those that fill rings
 using schedule::kPanelBytes;
 

@@ -7,7 +7,6 @@
 #include "base/index.h"
 #include "lower/members.h"
 #include "lower/mma/core_copies.h"
-#include "schedule/wgmma/wgmma_gather.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {

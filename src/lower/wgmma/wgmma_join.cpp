@@ -14,10 +14,10 @@ namespace tilefuse::lower {
 using kernel::ExprRef;
 using kernel::MbarrierOp;
 using kernel::StmtRef;
+using schedule::kHalfRows;
 
 namespace {
 
-constexpr std::int64_t kHalfRows = 8;  // between the rows of a work-item's results
 constexpr std::int64_t kPair = 2;      // values that wgmma leaves in registers side by side
 constexpr std::int64_t kInFlight = 32; // values that are read together; compilers would read all
 

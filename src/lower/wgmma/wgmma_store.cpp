@@ -19,11 +19,11 @@ namespace {
 
 using kernel::ExprRef;
 using kernel::StmtRef;
+using schedule::kGroupRows;
+using schedule::kHalfRows;
 
-constexpr std::int64_t kGroupRows = 64;
 constexpr std::int64_t kWarpRows = 16;
 constexpr std::int64_t kGroupWarps = schedule::kGroupItems / kCoreLanes;
-constexpr std::int64_t kHalfRows = 8;  // between the rows of a work-item's results
 constexpr std::int64_t kTakenRows = 4; // of a panel, by a warp at a time
 constexpr std::int64_t kTakers = schedule::kPanelColumns / schedule::kPanelVec; // of a row
 

@@ -13,8 +13,6 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kStepBytes = 32; // of depth, by one instruction
-constexpr int kCoreRows = 16;
 constexpr std::int64_t kLineChunks = 8;    // 16-byte chunks over all banks
 constexpr std::int64_t kExchangeApart = 8; // elements between rows that are exchanged
 

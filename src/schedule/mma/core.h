@@ -46,6 +46,14 @@
 
 namespace tilefuse::schedule {
 
+// Sizes that all rows of the core table share (PTX ISA, "Matrix fragments" of mma and wgmma).
+constexpr std::int64_t kStepBytes = 32;  // of depth, by one instruction
+constexpr std::int64_t kCoreRows = 16;   // of one mma
+constexpr std::int64_t kCoreColumns = 8; // likewise
+constexpr std::int64_t kGroupRows = 64;  // of one wgmma
+constexpr std::int64_t kHalfRows = 8;    // between the two rows of a work-item's results
+constexpr std::int64_t kPairs = 2;       // neighbouring columns that a work-item ends with
+
 // The row of the core table with which the nest's types are multiplied in steps of 32 bytes of
 // depth, or null. `tf32` allows f32 operands to be rounded to tf32.
 const CoreOp *core_op_for(const nest::Nest &nest, bool tf32);

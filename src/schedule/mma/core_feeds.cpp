@@ -8,7 +8,9 @@
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/mma/core.h"
+#include "schedule/mma/core_pipes.h"
 #include "schedule/mma/core_roles.h"
+#include "schedule/range.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_registers.h"
@@ -62,49 +64,61 @@ bool is_same_box(const DataMap &a, const DataMap &b) {
          a.steps == b.steps && a.pixels == b.pixels;
 }
 
-// Why an extra cannot be copied as the tensor would be.
-Reason wrong_copy(const Group &group, const Gemm &gemm, const CoreFeed &feed, int extra) {
+// Whether an extra's tiles are copied as the tensor's would be; `wrong` says why no map copies them.
+bool copies_alike(const Group &group, const Gemm &gemm, const CoreFeed &feed, int extra,
+                  std::string &wrong) {
   const Nest &own = gemm.nest;
   const Nest read = reading(group, feed.producer, extra);
   const DType type = slot_of(own, own.inputs[at(feed.input)]).type;
   const DType other = slot_of(read, read.inputs[at(feed.input)]).type;
   const bool is_first = extra == feed.copied.front();
   if (is_first ? other != type : size_bytes(other) != size_bytes(type))
-    return fmt::format("the map reads {} where it gives {}", to_string(other), to_string(type));
+    return false;
   if (no_core_roles(read) || !(core_roles(read, gemm.schedule) == gemm.roles))
-    return "the map reads a tensor that lies otherwise than the one it gives";
+    return false;
   const Gemm other_gemm = gemm_of(read, gemm.schedule);
   if (!is_wgmma(*gemm.core().op) || has_loading_warps(gemm.schedule))
-    return core_copy_elems(other_gemm, feed.input) == core_copy_elems(gemm, feed.input)
-               ? Reason{}
-               : "the map reads shorter runs than it gives";
+    return core_copy_elems(other_gemm, feed.input) == core_copy_elems(gemm, feed.input);
   const auto map_of = feed.input == gemm.roles.data ? data_map : turned_filter_map;
   const DataMap map = map_of(other_gemm);
-  if (!map.wrong.empty())
-    return map.wrong;
-  return is_same_box(map, map_of(gemm)) ? Reason{}
-                                        : "the map reads boxes of another form than it gives";
+  wrong = map.wrong;
+  return map.wrong.empty() && is_same_box(map, map_of(gemm));
+}
+
+// Whether the input's pipe brings something that the map can be evaluated on.
+bool can_transform(const Gemm &gemm, const CoreFeed &feed) {
+  if (feed.copied.empty())
+    return false;
+  if (!is_wgmma(*gemm.core().op))
+    return !core_gathers(gemm, feed.input);
+  return !gemm.roles.has_blocks() && (feed.input == gemm.roles.data || gemm.roles.data_turned) &&
+         !(has_loading_warps(gemm.schedule) && halo_stages(gemm.schedule) > 0);
+}
+
+Reason no_transform(int input, MemberId member) {
+  return fmt::format("the pipe of input {} brings nothing that member {} could be evaluated on",
+                     input, member);
+}
+
+// Windows that warps of wgmma write take what one copy spreads, to the data.
+bool can_spread(const Group &group, const Gemm &gemm, const Producer &copy) {
+  return has_loading_warps(gemm.schedule) && halo_stages(gemm.schedule) > 0 &&
+         copy.input == gemm.roles.data && group.producers.size() == 1;
 }
 
 Reason wrong_feed(const Group &group, const Gemm &gemm, const CoreFeed &feed) {
   const Producer &map = producer_at(group, feed.producer);
-  const CoreRoles &roles = gemm.roles;
-  if (is_wgmma(*gemm.core().op) &&
-      (roles.has_blocks() || (feed.input != roles.data && !roles.data_turned)))
-    return "wgmma maps data, and filters beside turned data, that do not lie in blocks";
-  if (has_loading_warps(gemm.schedule) && halo_stages(gemm.schedule) > 0)
-    return "warps fill windows with what a copy spreads, not with what maps read";
+  if (!can_transform(gemm, feed))
+    return no_transform(feed.input, feed.producer);
   if (map.stored)
     return fmt::format("member {} is stored beside a ring", feed.producer);
-  if (!is_wgmma(*gemm.core().op) && core_gathers(gemm, feed.input))
-    return fmt::format("input {} is gathered, not copied", feed.input);
-  if (is_packed(gemm.schedule.fills[at(feed.input)]))
-    return fmt::format("input {} is packed and computed by a map", feed.input);
-  if (feed.copied.empty())
-    return fmt::format("member {} reads nothing that a ring could hold", feed.producer);
   for (const int extra : feed.copied)
-    if (Reason reason = wrong_copy(group, gemm, feed, extra))
-      return fmt::format("member {}: {}", feed.producer, *reason);
+    if (std::string wrong; !copies_alike(group, gemm, feed, extra, wrong))
+      return wrong.empty()
+                 ? fmt::format("member {} reads tiles that do not lie, by types, runs and "
+                               "boxes, as those that it gives",
+                               feed.producer)
+                 : wrong;
   return {};
 }
 
@@ -135,29 +149,28 @@ Reason wrong_mapped_window(const Gemm &gemm) {
                                      : "taps move a window where no pixel does";
 }
 
-// Groups of warps that map share whole rows of a tile, and leave the others registers.
+// Warps that map: of their own, but where those that load find windows beside a resident filter.
+Range mappers(const Gemm &gemm, bool has_feeds) {
+  const bool load_maps = has_resident(gemm.schedule) && halo_stages(gemm.schedule) >= kLeastCopied;
+  return {"transform.groups", gemm.schedule.roles.transform.groups, has_feeds && !load_maps,
+          has_feeds ? kMostMappers : 0};
+}
+
+// They share whole rows of a tile, and leave the others registers.
 Reason wrong_mappers(const Gemm &gemm, const std::vector<CoreFeed> &feeds) {
-  const Core &core = gemm.core();
-  if (!is_wgmma(*core.op))
-    return gemm.schedule.roles.transform.groups == 0 ? Reason{}
-                                                     : "maps of mma have no warps of their own";
+  if (!is_wgmma(*gemm.core().op))
+    return {};
+  if (Reason reason = outside(mappers(gemm, !feeds.empty())))
+    return reason;
   if (feeds.empty())
-    return gemm.schedule.roles.transform.groups == 0 ? Reason{}
-                                                     : "groups of warps map what no map feeds";
-  const bool copies = gemm.schedule.roles.transform.groups == 0 && has_resident(gemm.schedule) &&
-                      halo_stages(gemm.schedule) >= kLeastCopied;
-  if (!copies && (gemm.schedule.roles.transform.groups < 1 ||
-                  gemm.schedule.roles.transform.groups > kMostMappers))
-    return fmt::format("{} groups of warps to map; it needs 1 to {}, or 0 beside a kept filter "
-                       "with {} windows",
-                       gemm.schedule.roles.transform.groups, kMostMappers, kLeastCopied);
+    return {};
   if (halo_stages(gemm.schedule) > 0)
     return wrong_mapped_window(gemm);
-  const std::int64_t rows = gemm.roles.data_turned ? gemm.tile.depth : gemm.tile.rows;
-  const std::int64_t row_bytes = gemm.roles.data_turned ? kPanelBytes : gemm.tile.row_bytes();
-  const std::int64_t apart = kGroupItems * kChunkBytes / row_bytes;
-  if (rows % apart != 0)
-    return fmt::format("{} rows are not shared by {} work-items", rows, kGroupItems);
+  const bool is_turned = gemm.roles.data_turned;
+  const std::int64_t row_bytes = is_turned ? kPanelBytes : gemm.tile.row_bytes();
+  if (Reason reason = wrong_sharing(kGroupItems, is_turned ? gemm.tile.depth : gemm.tile.rows,
+                                    row_bytes / kChunkBytes))
+    return reason;
   return wrong_registers(gemm.schedule, gemm.tile);
 }
 
@@ -196,12 +209,13 @@ std::vector<CoreFeed> core_feeds(const Group &group, const Gemm &gemm) {
 }
 
 Reason wrong_core_feeds(const Group &group, const Gemm &gemm) {
-  for (const Producer &producer : group.producers)
-    if (producer.feed == poly::Feed::Produce || producer.consumer != poly::kAnchor)
-      return "the ring of a core instruction is filled by copies and maps of them";
-  if (const std::optional<MemberId> spread = spread_of(group))
+  if (const std::optional<MemberId> spread = spread_of(group)) {
+    const Producer &copy = producer_at(group, *spread);
+    if (!can_spread(group, gemm, copy))
+      return no_transform(copy.input, *spread);
     if (Reason reason = wrong_spread(group, gemm, *spread))
       return reason;
+  }
   const std::vector<CoreFeed> feeds = core_feeds(group, gemm);
   for (const CoreFeed &feed : feeds)
     if (Reason reason = wrong_feed(group, gemm, feed))

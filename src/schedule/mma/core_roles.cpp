@@ -241,15 +241,11 @@ bool is_contiguous(const nest::Operand &operand, IndexId index) {
 
 std::optional<std::string> no_core_roles(const Nest &nest) {
   const std::optional<Roles> roles = roles_of(nest);
-  if (!roles || !nest.constraints.empty())
-    return "it is not an unconstrained sum of products";
-  if (roles->channels.empty() || roles->pixels.empty())
-    return "it has no channel or no pixel index";
+  if (!roles || !nest.constraints.empty() || roles->channels.empty() || roles->pixels.empty())
+    return "it is not an unconstrained sum of products of inputs that have indices of their own";
   if (sides_of(nest, false))
     return {};
-  return can_turn(nest) ? "neither a reduced index nor its own lies contiguously in each input"
-                        : "no reduced index lies contiguously in both inputs, and only elements of "
-                          "2 bytes can be turned on their way to registers";
+  return "no reduced index, nor for elements of 2 bytes its own, lies contiguously in each input";
 }
 
 CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {

@@ -14,6 +14,12 @@ namespace {
 
 using nest::Nest;
 
+std::string off_chunks(std::int64_t apart, std::string_view what) {
+  return fmt::format("a start or stride of {} elements of the {}; tensor copies need positive "
+                     "multiples of {} bytes",
+                     apart, what, kMapAlign);
+}
+
 } // namespace
 
 bool moves(const nest::Dim &dim, const std::vector<IndexId> &indices, const Nest &nest) {
@@ -43,22 +49,30 @@ nest::Operand part_runs(const Nest &nest, nest::Operand operand, IndexId along,
   return operand;
 }
 
+std::string misaligned(std::int64_t apart, std::int64_t size, std::string_view what) {
+  return apart >= 0 && apart * size % kMapAlign == 0 ? std::string() : off_chunks(apart, what);
+}
+
 std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
                        std::int64_t size, std::string_view what) {
   for (std::size_t i = 1; i < strides.size(); ++i)
     if (strides[i] <= 0 || strides[i] * size % kMapAlign != 0)
-      return fmt::format("a stride of {} elements of the {} is no multiple of {} bytes", strides[i],
-                         what, kMapAlign);
-  return offset >= 0 && offset * size % kMapAlign == 0
-             ? std::string()
-             : fmt::format("the {} starts off {} bytes", what, kMapAlign);
+      return off_chunks(strides[i], what);
+  return misaligned(offset, size, what);
 }
 
-std::string off_chunk(std::int64_t apart, std::int64_t size) {
-  return apart * size % kMapAlign == 0
+std::string no_walk(const Nest &nest, IndexId index, std::string_view what) {
+  return fmt::format(
+      "tensor copies of the {} do not walk {}: it needs a coordinate of its own, with "
+      "an even stride and no part of a checked one",
+      what, nest.indices[index].name);
+}
+
+std::string overrun(std::int64_t points, std::int64_t step) {
+  return points % step == 0
              ? std::string()
-             : fmt::format("groups of {} elements of the data begin off {} bytes", apart,
-                           kMapAlign);
+             : fmt::format("{} points of depth are no steps of {}, and others lie behind them",
+                           points, step);
 }
 
 } // namespace tilefuse::schedule

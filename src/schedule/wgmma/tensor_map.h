@@ -30,12 +30,16 @@ struct DataMap {
 };
 inline constexpr std::int64_t kMapAlign = 16; // bytes, of starts and strides
 
-// Why TMA cannot walk a tensor of these strides and offset, in elements of `size` bytes; empty: it
-// can. The first stride is that of the contiguous dimension.
+// Why TMA cannot walk a tensor; empty: it can. Strides and offset are in elements of `size` bytes;
+// the first stride is that of the contiguous dimension.
 std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
                        std::int64_t size, std::string_view what);
-// The same of groups that lie so many elements apart in the dimension along which copies start.
-std::string off_chunk(std::int64_t apart, std::int64_t size);
+// Copies start at every so many elements.
+std::string misaligned(std::int64_t apart, std::int64_t size, std::string_view what);
+// The map has no coordinate that the index moves as the operand's subscripts do.
+std::string no_walk(const nest::Nest &nest, IndexId index, std::string_view what);
+// Steps run over the end of so many points of depth, behind which others lie; empty: they end there.
+std::string overrun(std::int64_t points, std::int64_t step);
 
 // Whether one of the indices, of several points, moves the dimension.
 bool moves(const nest::Dim &dim, const std::vector<IndexId> &indices, const nest::Nest &nest);

@@ -80,11 +80,12 @@
 #include <string>
 
 #include "schedule/mma/core.h"
-#include "target/target.h"
 
 namespace tilefuse::schedule {
 
-// Why the schedule cannot run, beyond what every core instruction asks for.
-std::optional<std::string> wrong_wgmma(const Gemm &gemm, const Target &target);
+// Why blocks cannot take tiles in this order: how many share what in a cluster.
+std::optional<std::string> wrong_order(const Gemm &gemm);
+// Why tensor copies cannot bring the tiles of an input.
+std::optional<std::string> wrong_tensor_copies(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

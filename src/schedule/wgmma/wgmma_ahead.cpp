@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/wgmma/wgmma_ahead.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/index.h"
@@ -88,13 +86,7 @@ std::int64_t ahead_bytes(const Gemm &gemm) {
 }
 
 std::optional<std::string> wrong_ahead(const Gemm &gemm) {
-  if (gemm.schedule.extra.stages == 0)
-    return {};
-  if (gemm.schedule.extra.stages != 1 &&
-      gemm.schedule.extra.stages != gemm.schedule.roles.math.instances)
-    return fmt::format("{} buffers of operands for {} turns; it needs 1 or as many",
-                       gemm.schedule.extra.stages, gemm.schedule.roles.math.instances);
-  if (!ahead_operands(gemm).empty())
+  if (gemm.schedule.extra.stages == 0 || !ahead_operands(gemm).empty())
     return {};
   return "no operand of post-ops lies as results do, to be fetched ahead";
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/wgmma/wgmma_boxes.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
+#include "schedule/range.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::size_t kMostRank = 5;
+constexpr std::int64_t kMostRank = 5;
 constexpr std::int64_t kMostBox = 256;
 constexpr std::int64_t kMostStep = 8;
 
@@ -43,15 +43,17 @@ public:
       }
     if (std::all_of(map_.steps.begin(), map_.steps.end(), [](auto step) { return step == 1; }))
       map_.steps.clear();
-    if (map_.wrong.empty() && map_.dims.size() > kMostRank)
-      map_.wrong =
-          fmt::format("a box of {} dimensions; a tensor map has {}", map_.dims.size(), kMostRank);
+    check({"tensor_map.rank", std::ssize(map_.dims), 1, kMostRank});
     if (map_.wrong.empty())
       map_.wrong = misaligned(map_.strides, map_.offset, gemm_.tile.elem_bytes, "data");
     return std::move(map_);
   }
 
 private:
+  void check(const Range &range) {
+    if (map_.wrong.empty())
+      map_.wrong = outside(range).value_or("");
+  }
   bool is_placed(const nest::Dim &dim) const {
     return std::find(placed_.begin(), placed_.end(), &dim) != placed_.end();
   }
@@ -84,16 +86,15 @@ void Boxer::widen(nest::Linear &place, std::int64_t &count) {
   map_.row.coeff.resize(gemm_.nest.indices.size(), 0);
   const bool is_row = map_.box.size() == 1; // the depth's
   const auto moved = [&](IndexId i) { return std::exchange(place.coeff[at(i)], 0); };
-  if (is_row && std::any_of(gemm_.roles.walked.begin(), gemm_.roles.walked.end(),
-                            [&](IndexId i) { return place.coeff[at(i)] != 0; }))
-    map_.wrong = "a tap moves the depth";
+  for (const IndexId i : gemm_.roles.walked)
+    if (is_row && place.coeff[at(i)] != 0)
+      map_.wrong = no_walk(gemm_.nest, i, "halo");
   if (is_row)
     return;
   for (const IndexId i : gemm_.roles.pixels) {
     map_.row.coeff[at(i)] += place.coeff[at(i)] * rows_;
     if (place.coeff[at(i)] > 1)
-      map_.wrong = fmt::format("a window of pixels along {} that are {} apart",
-                               gemm_.nest.indices[at(i)].name, place.coeff[at(i)]);
+      check({"halo.stride", place.coeff[at(i)], 1, 1});
   }
   for (const IndexId i : gemm_.roles.walked) {
     const std::int64_t step = moved(i);
@@ -103,8 +104,7 @@ void Boxer::widen(nest::Linear &place, std::int64_t &count) {
     place.constant += std::min<std::int64_t>(0, span);
     count += std::abs(span);
   }
-  if (count > kMostBox)
-    map_.wrong = fmt::format("a window of {} pixels; at most {}", count, kMostBox);
+  check({"box.points", count, 1, kMostBox});
   rows_ *= count;
 }
 
@@ -118,7 +118,7 @@ void Boxer::add_depth() {
     const std::int64_t apart = depth.at.coeff[at(i)];
     map_.dims[0] += apart * (extent(gemm_.nest, i) - 1);
     if (extent(gemm_.nest, i) > 1 && map_.wrong.empty())
-      map_.wrong = off_chunk(apart, gemm_.tile.elem_bytes);
+      map_.wrong = misaligned(std::abs(apart), gemm_.tile.elem_bytes, "data");
   }
   if (!in_rows(gemm_.roles, gemm_.schedule))
     return;
@@ -126,7 +126,7 @@ void Boxer::add_depth() {
       box_.indices.empty() ? std::nullopt : std::optional(box_.indices.back());
   const nest::Dim *row = pixel ? dim_of(data_, *pixel) : nullptr;
   if (row == nullptr || neighbour_of(gemm_.nest, gemm_.roles) != pixel) {
-    map_.wrong = "no pixel index steps from block to block of the depth";
+    map_.wrong = no_walk(gemm_.nest, gemm_.roles.depths.front(), "data");
     return;
   }
   const std::int64_t block = map_.dims[0];
@@ -145,13 +145,13 @@ void Boxer::add_pixel(IndexId pixel) {
       std::find(box_.indices.begin(), box_.indices.end(), pixel) - box_.indices.begin();
   const std::int64_t count = box_.sizes[at(place)];
   const std::int64_t step = dim == nullptr ? 0 : dim->at.coeff[at(pixel)];
-  if (step < 1 || step > kMostStep || is_placed(*dim))
-    map_.wrong = fmt::format("pixels of a box along {} are not 1 to {} apart in the data",
-                             gemm_.nest.indices[at(pixel)].name, kMostStep);
-  else if (count * step > kMostBox)
-    map_.wrong =
-        fmt::format("a box of {} pixels in steps of {}; at most {}", count, step, kMostBox);
-  else
+  if (dim == nullptr || is_placed(*dim)) {
+    map_.wrong = no_walk(gemm_.nest, pixel, "data");
+    return;
+  }
+  check({"box.stride", step, 1, kMostStep});
+  check({"box.points", count * step, 1, kMostBox});
+  if (map_.wrong.empty())
     add(*dim, count, step);
 }
 
@@ -168,10 +168,8 @@ void Boxer::end_blocks(const nest::Dim &dim) {
       gemm_.tile.depth / extent(gemm_.nest, gemm_.roles.depth()); // in a step
   if (is_alone)
     map_.dims.back() = std::min(map_.dims.back(), end);
-  else if (together == 0)
-    map_.wrong = "a block of the depth is longer than a step";
-  else if (extent(gemm_.nest, blocks) % together != 0)
-    map_.wrong = "steps of several blocks run over the end of the depth";
+  else if (map_.wrong.empty())
+    map_.wrong = overrun(extent(gemm_.nest, blocks), std::max<std::int64_t>(together, 1));
 }
 
 } // namespace

@@ -59,23 +59,23 @@ void deal(FilterMap &map, std::int64_t channels, std::int64_t stride, const Digi
   map.box.push_back(columns / map.unit);
 }
 
-using Reason = std::optional<std::string>;
-
-// Channels, and parts of them, are a number of rows of the filter; blocks lie one after another.
-Reason wrong_numbering(const Nest &nest, const CoreRoles &roles, const nest::Linear &flat) {
+// The index that is no digit of a number of rows of the filter, as channels, parts of them and
+// blocks of the depth have to be.
+std::optional<IndexId> unnumbered(const Nest &nest, const CoreRoles &roles,
+                                  const nest::Linear &flat) {
   const std::int64_t across = flat.coeff[at(roles.channel)];
   std::int64_t apart = across;
   for (auto i = roles.channels.rbegin(); i != roles.channels.rend(); ++i) {
     if (flat.coeff[at(*i)] != apart)
-      return "channels in blocks do not lie one after another in the filter";
+      return *i;
     apart *= extent(nest, *i);
   }
   for (const IndexId part : roles.grid)
     if (flat.coeff[at(part)] % across != 0 || roles.filter_turned)
-      return "parts of the channels do not lie one after another in the filter";
+      return part;
   if (roles.has_blocks() && flat.coeff[at(roles.depths[0])] !=
                                 extent(nest, roles.depth()) * flat.coeff[at(roles.depth())])
-    return "blocks of the depth do not lie one after another in the filter";
+    return roles.depths[0];
   return {};
 }
 
@@ -87,7 +87,7 @@ FilterMap filter_map(const Gemm &gemm) {
   Reach reach = reach_of(gemm.nest, source_of(gemm.nest, gemm.schedule, gemm.roles.filter),
                          gemm.roles.walked);
   if (reach.flat.coeff[gemm.roles.channel] == 0)
-    return {.wrong = "the filter lies in one place for all channels"};
+    return {.wrong = no_walk(gemm.nest, gemm.roles.channel, "filter")};
   FilterMap map{.offset = reach.flat.constant, .first = reach.flat};
   map.first.constant = 0;
   map.parts = {.coeff = std::vector<std::int64_t>(gemm.nest.indices.size(), 0)};
@@ -96,19 +96,17 @@ FilterMap filter_map(const Gemm &gemm) {
   const std::int64_t down = reach.flat.coeff[at(gemm.roles.depth())];
   const std::int64_t length =
       reach.elems - 1 + (gemm.roles.filter_turned ? channels : gemm.roles.depth_points);
-  if (Reason reason = wrong_numbering(gemm.nest, gemm.roles, reach.flat))
-    map.wrong = *reason;
+  if (const std::optional<IndexId> index = unnumbered(gemm.nest, gemm.roles, reach.flat))
+    map.wrong = no_walk(gemm.nest, *index, "filter");
   for (const IndexId part : gemm.roles.grid) {
     const std::int64_t apart = std::exchange(map.first.coeff[at(part)], 0) / across;
     map.parts.coeff[at(part)] = apart;
     channels += apart * (extent(gemm.nest, part) - 1);
   }
   for (const IndexId i : gemm.roles.walked)
-    if (const std::int64_t apart = reach.flat.coeff[at(i)]; apart < 0)
-      map.wrong = "a tap walks the filter backwards";
-    else if (apart * gemm.tile.elem_bytes % kMapAlign != 0)
-      map.wrong = fmt::format("taps of the filter are {} elements apart, no multiple of {} bytes",
-                              apart, kMapAlign);
+    if (std::string wrong = misaligned(reach.flat.coeff[at(i)], gemm.tile.elem_bytes, "filter");
+        !wrong.empty())
+      map.wrong = std::move(wrong);
   map.dims = {length};
   map.strides = {1};
   if (gemm.roles.filter_turned) {
@@ -129,10 +127,8 @@ FilterMap filter_map(const Gemm &gemm) {
         map.wrong = fmt::format("parts of {} channels are not dealt by {}",
                                 map.parts.coeff[at(part)], map.unit);
     // What follows the depth of a tap is the next tap, which zeros of the data do not always undo.
-    if (reach.elems > 1 && !packed && gemm.roles.depth_points % gemm.tile.depth != 0)
-      map.wrong =
-          fmt::format("{} points of depth are not steps of {}, and the filter is not packed",
-                      gemm.roles.depth_points, gemm.tile.depth);
+    if (reach.elems > 1 && !packed && map.wrong.empty())
+      map.wrong = overrun(gemm.roles.depth_points, gemm.tile.depth);
   }
   if (map.wrong.empty())
     map.wrong = misaligned(map.strides, map.offset, gemm.tile.elem_bytes, "filter");
@@ -143,7 +139,7 @@ FilterMap filter_map(const Gemm &gemm) {
       packed ? pack_layout(gemm.nest, gemm.schedule, gemm.roles.filter).elems
              : gemm.nest.slots[gemm.nest.inputs[at(gemm.roles.filter)].slot].elems;
   if (map.wrong.empty() && last >= elems)
-    map.wrong = "taps of the filter lie further apart than its channels";
+    map.wrong = no_walk(gemm.nest, gemm.roles.channel, "filter");
   return map;
 }
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/wgmma/wgmma_maps.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cstdlib>
+#include <iterator>
 #include <utility>
 
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
+#include "schedule/range.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"
@@ -24,7 +25,8 @@ using nest::Nest;
 constexpr std::int64_t kMostTiledRows = 256;
 constexpr std::int64_t kMostPoints = 1024;
 constexpr std::int64_t kMostStep = 8;
-constexpr std::size_t kMostRank = 5;
+constexpr std::int64_t kMostRank = 5;
+constexpr std::int64_t kMostSpatial = 3;
 
 std::int64_t size_of(const Nest &nest, int input) {
   return size_bytes(type_of(nest, nest.inputs[at(input)]));
@@ -35,7 +37,7 @@ struct Limits {
   std::int64_t corner;
   std::int64_t offset;
 };
-Limits limits_of(std::size_t spatial) {
+Limits limits_of(std::int64_t spatial) {
   if (spatial == 1)
     return {1 << 15, 65535};
   return spatial == 2 ? Limits{1 << 7, 255} : Limits{1 << 4, 31};
@@ -78,6 +80,12 @@ private:
     map_.wrong = std::move(why);
     return false;
   }
+  bool exceeds(const Range &range) {
+    const std::optional<std::string> reason = outside(range);
+    map_.wrong = reason.value_or(map_.wrong);
+    return reason.has_value();
+  }
+  bool fail(IndexId index) { return fail(no_walk(nest_, index, "data")); }
   nest::Linear nothing() const {
     return {.coeff = std::vector<std::int64_t>(nest_.indices.size(), 0)};
   }
@@ -124,8 +132,7 @@ void Mapper::matrix() {
       map_.parts.push_back(nothing());
       map_.parts.back().coeff[at(part)] = 1;
     }
-  if (map_.dims.size() > kMostRank)
-    fail("it is in more parts than a tensor map has dimensions");
+  exceeds(Range{"tensor_map.rank", std::ssize(map_.dims), 1, kMostRank});
 }
 
 bool Mapper::place(const nest::Dim &dim, std::vector<Side> &sides) {
@@ -134,13 +141,13 @@ bool Mapper::place(const nest::Dim &dim, std::vector<Side> &sides) {
   Side side{.dim = &dim};
   for (const IndexId pixel : walk_.pixels)
     if (dim.at.coeff[at(pixel)] != 0 && std::exchange(side.pixel, pixel))
-      return fail("two pixel indices share a subscript of the data");
+      return fail(pixel);
   if (!moves(dim, walk_.parts, nest_)) {
     sides.push_back(side);
     return true;
   }
   if (dim.guarded || moves(dim, walk_.taps, nest_) || dim.at.constant != 0)
-    return fail("a part of the reduction moves a subscript that is checked");
+    return fail(walk_.parts.front());
   if (!side.pixel)
     part_dims_.push_back(&dim);
   else
@@ -162,7 +169,7 @@ bool Mapper::sort(std::vector<Side> &sides) {
   const auto with_pixels =
       std::count_if(sides.begin(), sides.end(), [](const Side &side) { return side.pixel; });
   if (with_pixels != static_cast<std::ptrdiff_t>(walk_.pixels.size()))
-    return fail("a pixel index moves no subscript of the data, or several");
+    return fail(walk_.pixels.back());
   // Those without a pixel stand still at one place each.
   if (with_pixels > 0)
     std::rotate(sides.begin() + with_pixels - 1, sides.begin() + with_pixels, sides.end());
@@ -200,13 +207,13 @@ bool Mapper::take_parts(std::int64_t &size, std::int64_t &stride) {
   for (const nest::Dim *dim : part_dims_) {
     const std::int64_t inside = size;
     if (size > 1 && dim->stride != size * stride)
-      return fail("parts of the reduction do not lie around its slowest index");
+      return fail(walk_.parts.front());
     stride = size > 1 ? stride : dim->stride;
     size *= dim->size;
     for (const IndexId part : walk_.parts)
       map_.parts.back().coeff[at(part)] += dim->at.coeff[at(part)] * inside;
   }
-  return part_dims_.size() <= 1 || fail("it is in parts of several indices");
+  return part_dims_.size() <= 1 || fail(walk_.parts.back());
 }
 
 // Parts may move the contiguous dimension too, as groups of channels do.
@@ -219,7 +226,7 @@ void Mapper::take_first() {
         map_.first.coeff[at(part)] = apart;
         map_.dims[0] += apart * (extent(nest_, part) - 1);
         if (extent(nest_, part) > 1 && map_.wrong.empty())
-          map_.wrong = off_chunk(apart, size_of(nest_, walk_.input));
+          map_.wrong = misaligned(std::abs(apart), size_of(nest_, walk_.input), "data");
       }
 }
 
@@ -234,7 +241,7 @@ void Mapper::image(std::vector<Side> sides) {
     sides.pop_back();
   for (const Side &side : sides) {
     if (moves(*side.dim, walk_.parts, nest_)) {
-      fail("parts of the reduction do not lie around its slowest index");
+      fail(side.pixel.value_or(walk_.parts.back()));
       return;
     }
     add_spatial(side);
@@ -258,24 +265,22 @@ void Mapper::image(std::vector<Side> sides) {
 }
 
 void Mapper::check_image() {
-  const std::size_t spatial = map_.steps.size();
-  if (spatial < 1 || spatial + 2 > kMostRank || walk_.rows > kMostPoints) {
-    fail(fmt::format("{} spatial dimensions and {} points; im2col has 1 to 3 and {}", spatial,
-                     walk_.rows, kMostPoints));
+  const std::int64_t spatial = std::ssize(map_.steps);
+  if (exceeds(Range{"im2col.rank", spatial, 1, kMostSpatial}) ||
+      exceeds(Range{"im2col.points", walk_.rows, 1, kMostPoints}))
     return;
-  }
   const Limits limits = limits_of(spatial);
-  for (std::size_t i = 0; i < spatial; ++i) {
+  for (std::size_t i = 0; i < map_.steps.size(); ++i) {
     std::int64_t farthest = map_.taps[i].constant;
     for (const IndexId k : walk_.taps)
       farthest += std::max<std::int64_t>(0, map_.taps[i].coeff[at(k)]) * (extent(nest_, k) - 1);
-    const bool is_near = std::max(map_.lower[i], map_.upper[i]) < limits.corner &&
-                         std::min(map_.lower[i], map_.upper[i]) >= -limits.corner;
-    if (!is_near || farthest > limits.offset || map_.steps[i] < 1 || map_.steps[i] > kMostStep) {
-      fail(
-          fmt::format("padding, taps or stride {} of the data are beyond im2col's", map_.steps[i]));
-      return;
-    }
+    for (const Range &range :
+         {Range{"im2col.lower", map_.lower[i], -limits.corner, limits.corner - 1},
+          Range{"im2col.upper", map_.upper[i], -limits.corner, limits.corner - 1},
+          Range{"im2col.offset", farthest, 0, limits.offset},
+          Range{"im2col.stride", map_.steps[i], 1, kMostStep}})
+      if (exceeds(range))
+        return;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/index.h"
 #include "nest/index.h"
@@ -23,9 +24,9 @@ using nest::Nest;
 constexpr std::int64_t kMostStoreBytes = 4096; // of a warp
 constexpr std::int64_t kLeastRowBytes = 32;
 constexpr std::int64_t kChunkBytes = 16;
-constexpr std::int64_t kPairs = 2; // vec of columns as the instruction leaves them
-constexpr std::int64_t kGroupRows = 64;
 constexpr std::size_t kMostSpatial = 3; // dimensions of an image
+constexpr std::string_view kNoMatrix =
+    "results that leave in boxes need to lie as one matrix or image";
 
 // Columns of a warp's results that this block stores.
 std::int64_t stored_columns(const Gemm &gemm) {
@@ -88,7 +89,7 @@ DataMap result_map(const Gemm &gemm) {
     map.dims.push_back(gemm.roles.points);
     map.strides.push_back(*row);
   } else if (flat.coeff[at(gemm.roles.channel)] != 1 || spatial < 1 || spatial > kMostSpatial) {
-    map.wrong = "results that leave in boxes need to lie as one matrix or image";
+    map.wrong = kNoMatrix;
   } else {
     map.pixels.assign(gemm.roles.pixels.rbegin(), gemm.roles.pixels.rend());
     for (const std::optional<IndexId> i : map.pixels) {
@@ -111,20 +112,19 @@ std::optional<std::string> wrong_store(const Gemm &gemm) {
   const StorePanel panel = store_panel(gemm);
   if (gemm.roles.data_turned || gemm.roles.channels.size() != 1 ||
       column_plan(gemm).products != 1 || has_box(gemm))
-    return "results that leave in boxes need to lie as one matrix or image";
+    return std::string(kNoMatrix);
   const DataMap map = result_map(gemm);
   if (!map.wrong.empty())
     return map.wrong;
   // Of 108 channels in boxes of 64, an H200 writes what is beyond them too, where an image has
   // gaps.
   const std::int64_t whole = map.is_im2col() ? panel.columns : kChunkBytes / panel.elem_bytes;
-  if (gemm.roles.channel_points % whole != 0)
-    return fmt::format("{} channels are not cut into whole runs of {}, to leave in boxes",
-                       gemm.roles.channel_points, whole);
-  if (!is_panel(gemm, panel.columns, panel.elem_bytes))
-    return fmt::format("runs of {} of {} columns leave in no boxes", run_of(gemm),
-                       gemm.tile.warp_columns);
-  return {};
+  if (gemm.roles.channel_points % whole == 0 && is_panel(gemm, panel.columns, panel.elem_bytes))
+    return {};
+  return fmt::format("{} channels leave in no boxes by runs of {} of {} columns; boxes hold "
+                     "multiples of {}, in rows of {} to {} bytes",
+                     gemm.roles.channel_points, run_of(gemm), gemm.tile.warp_columns, whole,
+                     kLeastRowBytes, kPanelBytes);
 }
 
 } // namespace tilefuse::schedule

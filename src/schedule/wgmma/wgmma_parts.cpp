@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/wgmma/wgmma_parts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/index.h"
@@ -16,18 +14,7 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kMostParts = 8;    // blocks of a cluster on every device that has clusters
 constexpr std::int64_t kLeastColumns = 8; // of an instruction
-
-// Columns of an instruction that are stored together.
-std::int64_t stored_columns(const Gemm &gemm) {
-  if (gemm.schedule.core.swap_ab)
-    return kLeastColumns;
-  if (gemm.roles.filter_turned)
-    return gemm.roles.data_turned || exchanges(gemm) ? kPanelColumns : kLeastColumns;
-  return std::max<std::int64_t>(kLeastColumns,
-                                4 * gemm.schedule.splits[at(gemm.roles.channel)].vec);
-}
 
 } // namespace
 
@@ -49,25 +36,13 @@ std::int64_t joined_bytes(const Gemm &gemm) {
   return joined_elems(gemm) * size_bytes(held_type(gemm.nest));
 }
 
-std::optional<std::string> wrong_parts(const Gemm &gemm) {
-  const Core &core = gemm.core();
-  const std::int64_t parts = gemm.schedule.tiles.split_k;
-  if (parts == 1)
-    return {};
-  if (parts < 1 || kMostParts % parts != 0)
-    return fmt::format("{} parts of a tile's steps; it needs 1, 2, 4 or {}", parts, kMostParts);
-  if (gemm.schedule.tiles.cluster_m * gemm.schedule.tiles.cluster_n != 1)
-    return "blocks of a cluster share tiles of inputs or parts of the steps, not both";
-  if (gemm.schedule.roles.math.instances != 1)
-    return "groups that take tiles in turn have no parts of the steps";
-  if (core_steps(gemm) < parts)
-    return fmt::format("{} parts of {} steps", parts, core_steps(gemm));
-  const std::int64_t slices = part_slices(gemm.schedule).columns;
-  const std::int64_t together = stored_columns(gemm);
-  if (core.op->n % (slices * together) != 0)
-    return fmt::format("{} columns are not {} slices of multiples of {}", core.op->n, slices,
-                       together);
-  return {};
+std::int64_t joined_columns(const Gemm &gemm) {
+  if (gemm.schedule.core.swap_ab)
+    return kLeastColumns;
+  if (gemm.roles.filter_turned)
+    return gemm.roles.data_turned || exchanges(gemm) ? kPanelColumns : kLeastColumns;
+  return std::max<std::int64_t>(kLeastColumns,
+                                4 * gemm.schedule.splits[at(gemm.roles.channel)].vec);
 }
 
 std::int64_t clusters_at_once(const Target &target, std::int64_t blocks) {

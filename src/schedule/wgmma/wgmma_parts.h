@@ -12,9 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "schedule/mma/core.h"
 
@@ -33,8 +30,8 @@ std::int64_t most_steps(const Gemm &gemm);
 std::int64_t joined_elems(const Gemm &gemm);
 std::int64_t joined_bytes(const Gemm &gemm);
 
-// Why the schedule's parts cannot be.
-std::optional<std::string> wrong_parts(const Gemm &gemm);
+// Columns of an instruction that are stored together: slices hold whole runs of them.
+std::int64_t joined_columns(const Gemm &gemm);
 
 // Clusters that run at once: a larger one leaves those multiprocessors idle that are left over in
 // each group of them, in which all of a cluster lie (an H200 ran 104 and not 128 blocks by fours).

@@ -6,17 +6,18 @@
 #include <algorithm>
 
 #include "schedule/mma/core.h"
+#include "schedule/range.h"
 
 namespace tilefuse::schedule {
 namespace {
 
 using Reason = std::optional<std::string>;
 
-constexpr int kUnit = 8;                // registers are given by so many
-constexpr int kLeast = 24;              // of a work-item, by setmaxnreg
-constexpr int kMost = 240;              // likewise
-constexpr int kMostLead = 4;            // copies that warps which gather begin ahead
-constexpr std::int64_t kBlockRows = 64; // of one wgmma
+constexpr int kUnit = 8;          // registers are given by so many
+constexpr int kLeast = 24;        // of a work-item, by setmaxnreg
+constexpr int kMost = 240;        // likewise
+constexpr int kMostLead = 4;      // copies that warps which gather begin ahead
+constexpr int kMostInstances = 2; // one multiplies, the other stores
 
 int multiplying_groups(const Schedule &schedule) {
   return static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns) *
@@ -74,14 +75,19 @@ int most_lead(const Gemm &gemm) {
 
 Reason wrong_roles(const Gemm &gemm) {
   const Core &core = gemm.core();
-  if (gemm.schedule.roles.load.early && !can_copy_early(gemm))
-    return "only a filter that is known at load time and copied by steps is copied early";
-  const int most = most_lead(gemm);
-  if (gemm.schedule.roles.load.lead < 0 || gemm.schedule.roles.load.lead > most)
-    return fmt::format("{} copies begun ahead; at most {}", gemm.schedule.roles.load.lead, most);
-  if (core.k_inner &&
-      (gemm.schedule.core.swap_ab ? gemm.tile.warp_columns : gemm.tile.warp_rows) <= kBlockRows)
-    return "a step has one block of rows, whose instructions follow each other anyway";
+  const WarpRoles &roles = gemm.schedule.roles;
+  const std::int64_t blocks = // of rows, whose instructions of a step can follow each other
+      is_wgmma(*core.op)
+          ? (core.swap_ab ? gemm.tile.warp_columns : gemm.tile.warp_rows) / kGroupRows
+          : 1;
+  if (core.k_inner && blocks <= 1)
+    return "k_inner orders instructions of several blocks of 64 rows, and there is one";
+  if (!is_wgmma(*core.op))
+    return {};
+  for (const Range &range : {Range{"math.instances", roles.math.instances, 1, kMostInstances},
+                             Range{"load.lead", roles.load.lead, 0, most_lead(gemm)}})
+    if (Reason reason = outside(range))
+      return reason;
   return wrong_registers(gemm.schedule);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers that the warps of a kernel with wgmma have, by what they do (Core::copy_registers, …).
+// Registers that the warps of a kernel with wgmma have, by what they do (schedule.h, WarpRoles).
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ int launch_registers(const Schedule &schedule);
 // copied before earlier kernels end.
 bool can_copy_early(const Gemm &gemm);
 
-// Why warps cannot have the registers, or copy as far ahead, as the schedule says.
 // Most copies that warps begin before they wait for one.
 int most_lead(const Gemm &gemm);
+// Why warps cannot have the registers, or copy as far ahead, as the schedule says.
 std::optional<std::string> wrong_roles(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

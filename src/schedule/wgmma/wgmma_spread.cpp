@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
+#include "schedule/range.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"
@@ -18,8 +19,6 @@
 
 namespace tilefuse::schedule {
 namespace {
-
-using Reason = std::optional<std::string>;
 
 // Elements that a work-item reads of a window, all of which are under way at once: beside two
 // groups that multiply, and three (NVRTC 13.0, sm_90a).
@@ -36,15 +35,15 @@ int dim_of_runs(const nest::Nest &nest, const CoreRoles &roles) {
 }
 
 // Every other dimension is one of the copy's, which a box of the window has.
-Reason wrong_lines(const nest::Operand &data, const nest::Nest &copy, const DataMap &map,
-                   const SpreadPlan &plan) {
+bool has_lines(const nest::Operand &data, const nest::Nest &copy, const DataMap &map,
+               const SpreadPlan &plan) {
   const std::vector<int> dims = poly::match_runs(data, copy).value();
   for (int d = 0; d < static_cast<int>(data.dims.size()); ++d)
     if (d != plan.dim && data.dims[at(d)].size > 1 &&
         (std::count(dims.begin(), dims.end(), d) != 1 ||
          std::count(map.strides.begin() + 2, map.strides.end(), data.dims[at(d)].stride) != 1))
-      return "the copy's lines are no dimensions of a window";
-  return {};
+      return false;
+  return true;
 }
 
 } // namespace
@@ -79,31 +78,22 @@ SpreadPlan spread_plan(const poly::Group &group, const Gemm &gemm, poly::MemberI
 
 std::optional<std::string> wrong_spread(const poly::Group &group, const Gemm &gemm,
                                         poly::MemberId producer) {
-  const poly::Producer &copy = producer_at(group, producer);
-  if (!is_wgmma(*gemm.core().op) || !has_loading_warps(gemm.schedule) ||
-      halo_stages(gemm.schedule) == 0)
-    return "a copy spreads to windows that warps of wgmma gather";
-  if (copy.input != gemm.roles.data || group.producers.size() != 1)
-    return "a copy spreads to the data alone";
   const nest::Operand &data = gemm.nest.inputs[at(gemm.roles.data)];
   const SpreadPlan plan = spread_plan(group, gemm, producer);
   const nest::Linear &run = data.dims[at(plan.dim)].at;
   const IndexId fastest = pixel_box(gemm).indices.back();
   const auto moved =
       std::count_if(run.coeff.begin(), run.coeff.end(), [](auto c) { return c != 0; });
-  if (plan.step < 1 || run.coeff[at(fastest)] % plan.unit != 0 || run.constant != 0 || moved != 2)
-    return fmt::format("runs do not begin every so many units of {} elements", plan.unit);
-  if (gemm.tile.depth % plan.unit != 0 || gemm.roles.depth_points > gemm.tile.depth)
-    return fmt::format("runs of {} by steps of {}, which are not one of whole units of {}",
+  const bool are_units = plan.step >= 1 && run.coeff[at(fastest)] % plan.unit == 0 &&
+                         run.constant == 0 && moved == 2 && gemm.tile.depth % plan.unit == 0 &&
+                         gemm.roles.depth_points <= gemm.tile.depth;
+  if (!are_units || !has_lines(data, producer_at(group, producer).nest, data_map(gemm), plan))
+    return fmt::format("runs of {} by steps of {} are not one of whole units of {}, in lines that "
+                       "are dimensions of a window",
                        gemm.roles.depth_points, gemm.tile.depth, plan.unit);
-  if (Reason reason = wrong_lines(data, copy.nest, data_map(gemm), plan))
-    return reason;
   const bool are_four = storing_warps(gemm.schedule) * kCoreLanes > 2 * kGroupItems;
-  const std::int64_t most = are_four ? kMostReadsOfFour : kMostReads;
-  return plan.rounds() * plan.unit <= most
-             ? Reason{}
-             : fmt::format("{} elements that a work-item reads at once; at most {}",
-                           plan.rounds() * plan.unit, most);
+  return outside(
+      {"spread.reads", plan.rounds() * plan.unit, 1, are_four ? kMostReadsOfFour : kMostReads});
 }
 
 } // namespace tilefuse::schedule

@@ -13,8 +13,6 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kPairs = 2; // vec of columns as the instruction leaves them
-
 std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 } // namespace

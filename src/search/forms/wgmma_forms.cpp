@@ -38,6 +38,7 @@ using schedule::CoreTile;
 using schedule::Engine;
 using schedule::Fill;
 using schedule::Gemm;
+using schedule::kGroupRows;
 using schedule::kPanelVec;
 using schedule::no_core_roles;
 using schedule::Pipe;
@@ -71,9 +72,8 @@ struct Form {
 constexpr std::array kRowBytes = {128, 64, 32};
 constexpr std::array kVecs = {16, 8, 4, 2};
 constexpr std::array kNeighbours = {4, 2, 1};
-constexpr std::int64_t kMostStored = 16; // bytes, by a work-item at once
-constexpr std::int64_t kNarrow = 64;     // columns
-constexpr std::int64_t kGroupRows = 64;
+constexpr std::int64_t kMostStored = 16;  // bytes, by a work-item at once
+constexpr std::int64_t kNarrow = 64;      // columns
 constexpr int kFirstStages = 2;           // until sizes are known
 constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
 

@@ -8,7 +8,9 @@
 #include "schedule/legal.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
+#include "schedule/mma/core_pipes.h"
 #include "schedule/mma/core_roles.h"
+#include "schedule/mma/exclusions.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -112,6 +114,14 @@ bool spills(const Gemm &gemm, const Target &target) {
                      });
 }
 
+// Why there are no such windows, or not so many.
+std::optional<std::string> wrong_windows(const Gemm &gemm) {
+  for (const auto question : {schedule::wrong_window, schedule::wrong_stages, schedule::excluded})
+    if (std::optional<std::string> reason = question(gemm))
+      return reason;
+  return {};
+}
+
 void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, bool keeps_filter) {
   constexpr int kMostWindows = 4;
   constexpr int kLeastWindows = 2;
@@ -123,10 +133,10 @@ void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, boo
   filter.footprint = keeps_filter ? Footprint::Resident : Footprint::Step;
   filter.stages = keeps_filter ? static_cast<int>(core_steps(gemm_of(nest, schedule))) : kLeastRing;
   for (data.stages = kMostWindows; data.stages > kLeastWindows; --data.stages)
-    if (!wrong_window(gemm_of(nest, schedule)) &&
+    if (!wrong_windows(gemm_of(nest, schedule)) &&
         local_bytes(local_buffers(nest, schedule)) <= target.local_bytes)
       break;
-  if (!keeps_filter && !wrong_window(gemm_of(nest, schedule)))
+  if (!keeps_filter && !wrong_windows(gemm_of(nest, schedule)))
     filter.stages = ring_for(nest, schedule, target);
 }
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/mma/atom_tile.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "base/index.h"
+#include "nest/index.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/range.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_boxes.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using Reason = std::optional<std::string>;
+
+constexpr std::int64_t kMostWarps = 32;
+constexpr std::int64_t kMostWarpgroups = 3; // beside one that loads: registers
+constexpr std::int64_t kBlockBytes = 32;    // of a pixel, as wgmma reads blocks of channels
+constexpr std::int64_t kLargestTile = 512;  // of mma
+constexpr std::int64_t kLeastExchange = 32; // columns of a warp
+constexpr std::int64_t kMostColumns = 256;  // of wgmma, beside one block of rows
+constexpr std::int64_t kMostRun = kLargestTile / kCoreColumns;
+constexpr std::array<std::int64_t, 4> kDealtRuns = {2, 4, 8, 16};
+
+// Points of a tile that each warp (wgmma: warpgroup) takes: 1 to `most` times `unit`.
+struct Share {
+  std::string_view what;
+  std::int64_t points, warps, unit, most;
+};
+
+std::array<Share, 2> shares(const Gemm &gemm) {
+  const Core &core = gemm.core();
+  const std::int64_t rows = gemm.tile.rows, columns = gemm.tile.columns;
+  if (!is_wgmma(*core.op)) {
+    const std::int64_t unit = gemm.roles.filter_turned ? kLeastExchange : kCoreColumns;
+    return {
+        Share{"rows", rows, core.warp_rows, kCoreRows, kLargestTile / (kCoreRows * core.warp_rows)},
+        Share{"columns", columns, core.warp_columns, unit,
+              kLargestTile / (unit * core.warp_columns)}};
+  }
+  const std::int64_t blocks = kMostColumns / core.op->n; // of rows: registers of accumulators
+  if (core.swap_ab)
+    return {Share{"rows", rows, core.warp_rows, core.op->n, 1},
+            Share{"columns", columns, core.warp_columns, kGroupRows, blocks}};
+  return {Share{"rows", rows, core.warp_rows, kGroupRows, blocks},
+          Share{"columns", columns, core.warp_columns, core.op->n, 1}};
+}
+
+Reason wrong_shares(const Gemm &gemm) {
+  const Core &core = gemm.core();
+  const std::int64_t most = is_wgmma(*core.op) ? kMostWarpgroups : kMostWarps;
+  for (const Range &range :
+       {Range{"warps.m", core.warp_rows, 1, most}, Range{"warps.n", core.warp_columns, 1, most},
+        Range{"warps", core.warp_rows * core.warp_columns, 1, most}})
+    if (Reason reason = outside(range))
+      return reason;
+  for (const Share &share : shares(gemm)) {
+    const std::int64_t together = share.warps * share.unit;
+    if (share.points < 1 || share.points % together != 0 || share.points / together > share.most)
+      return fmt::format("{} {} by {} warps or warpgroups; {} takes 1 to {} times {} of each",
+                         share.points, share.what, share.warps, core.op->name, share.most,
+                         share.unit);
+  }
+  return {};
+}
+
+// Chunks of what a warp reads from turned rows are told apart by their bits.
+Reason wrong_turned(const Gemm &gemm) {
+  const auto is_power = [](std::int64_t value) { return (value & (value - 1)) == 0; };
+  const bool is_rows =
+      gemm.roles.data_turned && !(is_power(gemm.tile.rows) && is_power(gemm.tile.warp_rows));
+  const bool is_columns = gemm.roles.filter_turned &&
+                          !(is_power(gemm.tile.columns) && is_power(gemm.tile.warp_columns));
+  if (is_wgmma(*gemm.core().op) || (!is_rows && !is_columns))
+    return {};
+  return fmt::format("{} {} that lie turned, {} of a warp; ldmatrix reads powers of 2",
+                     is_rows ? gemm.tile.rows : gemm.tile.columns, is_rows ? "rows" : "columns",
+                     is_rows ? gemm.tile.warp_rows : gemm.tile.warp_columns);
+}
+
+Reason wrong_runs(const Gemm &gemm) {
+  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  if (stores_runs(gemm, vec))
+    return {};
+  std::vector<std::int64_t> others;
+  for (std::int64_t run = 1; run <= kMostRun; ++run)
+    if (stores_runs(gemm, run))
+      others.push_back(run);
+  return fmt::format("runs of {} of {} channels; work-items of {} store runs of [{}]", vec,
+                     gemm.roles.channel_points, gemm.core().op->name,
+                     others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", ")));
+}
+
+// The tile's rows are a box of pixels. In blocks those of a row of the ring are evenly apart.
+Reason wrong_box(const Gemm &gemm) {
+  if (!is_wgmma(*gemm.core().op) || !has_box(gemm))
+    return {};
+  const std::vector<std::int64_t> sizes = pixel_box(gemm).sizes;
+  const std::int64_t points =
+      std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+  if (points != gemm.core().rows)
+    return fmt::format("a box of {} pixels for {} rows", points, gemm.core().rows);
+  if (gemm.row.used != 1 && gemm.row.held != gemm.row.used * gemm.row.step)
+    return fmt::format("{} neighbours in steps of {} are no whole row", gemm.row.used,
+                       gemm.row.step);
+  return {};
+}
+
+// Swizzles are of rows of 32, 64 or 128 bytes; a turned filter of wgmma lies in panels of 128.
+Reason wrong_rows(const Gemm &gemm) {
+  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  const bool has_panels = is_of_wgmma && gemm.roles.filter_turned;
+  const std::int64_t last = gemm.tile.warp_columns * gemm.tile.elem_bytes % kPanelBytes;
+  for (const std::int64_t bytes :
+       {gemm.tile.row_bytes(), is_of_wgmma ? ring_row_bytes(gemm) : kPanelBytes,
+        has_panels && last != 0 ? last : kPanelBytes})
+    if (bytes != kPanelBytes && (has_panels || (bytes != 32 && bytes != 64)))
+      return fmt::format("rows of {} bytes in local memory; {} reads rows of {}", bytes,
+                         gemm.core().op->name, has_panels ? "128" : "32, 64 or 128");
+  return {};
+}
+
+Reason wrong_blocks(const Gemm &gemm) {
+  if (!gemm.roles.has_blocks())
+    return {};
+  const std::int64_t block = extent(gemm.nest, gemm.roles.depth());
+  const bool by_pixels = is_wgmma(*gemm.core().op) && in_panels(gemm.roles, gemm.schedule);
+  if (gemm.tile.depth % block == 0 && (!by_pixels || block * gemm.tile.elem_bytes == kBlockBytes))
+    return {};
+  return fmt::format("a step of {} is not whole blocks of {}, which tensor copies bring if of {} "
+                     "bytes",
+                     gemm.tile.depth, block, kBlockBytes);
+}
+
+} // namespace
+
+bool stores_runs(const Gemm &gemm, std::int64_t vec) {
+  const CoreRoles &roles = gemm.roles;
+  const std::int64_t channels = roles.channel_points;
+  if (vec < 1 || (roles.channels.size() > 1 && extent(gemm.nest, roles.channel) % vec != 0))
+    return false;
+  if (!is_wgmma(*gemm.core().op))
+    return roles.filter_turned ? vec == kExchangeVec
+                               : vec > 1 && kCoreColumns * vec == gemm.tile.warp_columns;
+  if (gemm.core().swap_ab)
+    return vec == 1 || (vec == kPairs && channels % (kPairs * kHalfRows) == 0 &&
+                        (!roles.filter_turned || has_resident(gemm.schedule)));
+  if (roles.filter_turned)
+    return (vec == kPairs || vec == kPanelVec) && channels % vec == 0;
+  return std::find(kDealtRuns.begin(), kDealtRuns.end(), vec) != kDealtRuns.end() &&
+         gemm.core().op->n % (4 * vec) == 0 && channels % (4 * vec) == 0;
+}
+
+std::optional<std::string> wrong_atom_tile(const Gemm &gemm) {
+  for (const auto question :
+       {wrong_shares, wrong_turned, wrong_runs, wrong_box, wrong_blocks, wrong_rows})
+    if (Reason reason = question(gemm))
+      return reason;
+  return {};
+}
+
+} // namespace tilefuse::schedule

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/mma/core_pipes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/index.h"
+#include "nest/index.h"
+#include "schedule/mma/core_roles.h"
+#include "schedule/range.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using Reason = std::optional<std::string>;
+
+constexpr std::int64_t kMostStages = 8;        // of mma
+constexpr std::int64_t kMostTensorStages = 16; // of wgmma
+constexpr std::int64_t kLeastLoaded = 3;       // one is filled, one waits behind it, one is read
+constexpr std::int64_t kMostWindows = 8;
+constexpr std::int64_t kMostResident = 48; // steps, which have mbarriers each
+constexpr std::int64_t kMostRuns = 16;     // whose places a work-item keeps
+
+const Pipe &pipe_of(const Gemm &gemm, int input) { return gemm.schedule.pipes[at(input)]; }
+
+// Warps of wgmma write windows by spreading pixels (wgmma_spread.h).
+bool spreads(const Gemm &gemm) {
+  return has_loading_warps(gemm.schedule) && halo_stages(gemm.schedule) > 0 &&
+         has_resident(gemm.schedule) && !gemm.schedule.producers.empty();
+}
+
+// Which engine copies which footprint of data that lies so, for mma and for wgmma.
+bool reads_by_mma(const Gemm &gemm) {
+  const Pipe &data = pipe_of(gemm, gemm.roles.data), &filter = pipe_of(gemm, gemm.roles.filter);
+  const Engine of_data = core_gathers(gemm, gemm.roles.data) ? Engine::Items : Engine::CpAsync;
+  return data.engine == of_data && filter.engine == Engine::CpAsync &&
+         data.footprint == Footprint::Step && filter.footprint == Footprint::Step;
+}
+
+bool reads_by_wgmma(const Gemm &gemm) {
+  const Pipe &data = pipe_of(gemm, gemm.roles.data), &filter = pipe_of(gemm, gemm.roles.filter);
+  const CoreRoles &roles = gemm.roles;
+  const bool loads = data.engine == Engine::CpAsync;
+  const bool is_halo = data.footprint == Footprint::Halo;
+  const bool in_blocks = roles.channels.size() > 1 || roles.has_blocks();
+  if (filter.engine != Engine::Tma || data.engine == Engine::Items || roles.data_apart ||
+      data.footprint == Footprint::Resident || filter.footprint == Footprint::Halo)
+    return false;
+  if (gemm.core().swap_ab && (roles.data_turned || (in_blocks && !loads && !is_halo)))
+    return false;
+  if (roles.data_turned)
+    return roles.filter_turned && !is_halo && !loads && !has_box(gemm) &&
+           filter.footprint == Footprint::Step;
+  if (is_halo)
+    return has_box(gemm) && (!loads || spreads(gemm));
+  return filter.footprint == Footprint::Step && !(loads && has_box(gemm));
+}
+
+std::string_view lie(const Gemm &gemm) {
+  if (gemm.roles.data_apart)
+    return "gathered";
+  if (gemm.roles.data_turned)
+    return "turned";
+  return gemm.roles.has_blocks() ? "blocked" : "straight";
+}
+
+// Numbers of stages, and of copies begun ahead of a wait, by what is to be filled and read at once.
+Range of_steps(const Gemm &gemm) {
+  Range range{"step.stages", step_stages(gemm.schedule), 2, kMostStages};
+  if (!is_wgmma(*gemm.core().op))
+    return range;
+  range.most = kMostTensorStages;
+  const std::int64_t all = core_steps(gemm);
+  if (has_resident(gemm.schedule))
+    return all > kMostResident ? Range{"resident.steps", all, 1, kMostResident}
+                               : Range{"resident.stages", range.value, all, all};
+  range.least = has_loading_warps(gemm.schedule) ? kLeastLoaded : range.least;
+  return range;
+}
+
+// What a group waits for in a buffer must not be two phases ahead, nor one of the other's. Warps
+// that map have been through all buffers before, where it is one group that does.
+Reason wrong_turns(const Gemm &gemm) {
+  const std::int64_t groups = gemm.schedule.roles.math.instances;
+  const std::int64_t windows = halo_stages(gemm.schedule);
+  if (!has_resident(gemm.schedule) || groups == 1)
+    return {};
+  std::int64_t taps = 1;
+  for (const IndexId i : gemm.roles.walked)
+    taps *= extent(gemm.nest, i);
+  const std::int64_t of_tile = core_steps(gemm) / taps;
+  const bool is_in_order = !gemm.schedule.producers.empty() &&
+                           gemm.schedule.roles.transform.groups < 2 &&
+                           !has_loading_warps(gemm.schedule);
+  if (is_in_order ? windows > of_tile : windows % (groups * of_tile) == 0)
+    return {};
+  return fmt::format("{} windows for {} groups that multiply at once, {} a tile", windows, groups,
+                     of_tile);
+}
+
+// Elements that a work-item copies at once, and who copies an input.
+Reason wrong_async_input(const Gemm &gemm, int input, std::int64_t items) {
+  const bool by_items = pipe_of(gemm, input).engine == Engine::Items;
+  const std::int64_t each = by_items ? gemm.tile.chunk() : core_copy_elems(gemm, input);
+  if (each == 0)
+    return fmt::format("input {} has no aligned runs of 4 bytes along {}", input,
+                       gemm.nest.indices[at(gemm.roles.contiguous(input))].name);
+  const CoreSideTile side = core_side_tile(gemm.roles, gemm.tile, input);
+  if (Reason reason = wrong_sharing(items, side.rows, side.elems / each))
+    return reason;
+  if (!is_wgmma(*gemm.core().op))
+    return {};
+  return outside({"cp_async.copies", side.rows * side.elems / each / items, 1, kMostRuns});
+}
+
+Reason wrong_fill(const Gemm &gemm, int input) {
+  const Fill fill = gemm.schedule.fills[at(input)];
+  const bool is_filter = input == gemm.roles.filter;
+  const bool in_blocks = gemm.roles.has_blocks();
+  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  const bool can_pack = is_filter && !gemm.roles.filter_turned && (is_of_wgmma || !in_blocks);
+  const bool must_pack =
+      can_pack && ((in_blocks && !has_loading_warps(gemm.schedule)) ||
+                   !is_contiguous(gemm.nest.inputs[at(input)], gemm.roles.contiguous(input)));
+  if (fill == Fill::Direct ? !must_pack : fill == Fill::Packed && can_pack)
+    return {};
+  const bool is_direct = fill == Fill::Direct;
+  return fmt::format("input {} is {}; its pipe needs it {}", input,
+                     is_direct ? "direct" : (fill == Fill::Packed ? "packed" : "staged"),
+                     must_pack ? "packed" : "direct");
+}
+
+} // namespace
+
+std::optional<std::string> wrong_sharing(std::int64_t items, std::int64_t rows,
+                                         std::int64_t per_row) {
+  if (per_row > 0 && items % per_row == 0 && rows * per_row % items == 0)
+    return {};
+  return fmt::format("{} work-items do not share {} rows of {} copies evenly", items, rows,
+                     per_row);
+}
+
+std::optional<std::string> wrong_fills(const Gemm &gemm) {
+  for (std::size_t k = 0; k < gemm.schedule.fills.size(); ++k)
+    if (Reason reason = wrong_fill(gemm, static_cast<int>(k)))
+      return reason;
+  return {};
+}
+
+std::optional<std::string> wrong_pipes(const Gemm &gemm) {
+  const CoreOp &op = *gemm.core().op;
+  if (is_wgmma(op) ? reads_by_wgmma(gemm) : reads_by_mma(gemm))
+    return {};
+  const Pipe &data = pipe_of(gemm, gemm.roles.data), &filter = pipe_of(gemm, gemm.roles.filter);
+  return fmt::format("{}{} reads no {} {} of {} data in {}, beside {} {} of the filter", op.name,
+                     gemm.core().swap_ab ? " swap_ab" : "", kFootprints[data.footprint],
+                     kEngines[data.engine], lie(gemm),
+                     is_wgmma(op) && has_box(gemm) ? "boxes" : "rows",
+                     kFootprints[filter.footprint], kEngines[filter.engine]);
+}
+
+std::optional<std::string> wrong_stages(const Gemm &gemm) {
+  const Range steps = of_steps(gemm);
+  std::vector<Range> ranges = {steps};
+  if (pipe_of(gemm, gemm.roles.data).footprint == Footprint::Halo)
+    ranges.push_back({"halo.stages", halo_stages(gemm.schedule), 1, kMostWindows});
+  else
+    ranges.push_back({"data.stages", pipe_of(gemm, gemm.roles.data).stages,
+                      pipe_of(gemm, gemm.roles.filter).stages,
+                      pipe_of(gemm, gemm.roles.filter).stages});
+  ranges.push_back({"extra.stages", gemm.schedule.extra.stages, 0,
+                    is_wgmma(*gemm.core().op) ? gemm.schedule.roles.math.instances : 0});
+  for (const Range &range : ranges)
+    if (Reason reason = outside(range))
+      return reason;
+  return wrong_turns(gemm);
+}
+
+std::optional<std::string> wrong_async_copies(const Gemm &gemm) {
+  if (is_wgmma(*gemm.core().op))
+    return has_loading_warps(gemm.schedule) && !spreads(gemm)
+               ? wrong_async_input(gemm, gemm.roles.data, kGroupItems)
+               : Reason{};
+  for (const int input : {gemm.roles.data, gemm.roles.filter})
+    if (Reason reason = wrong_async_input(gemm, input, group_size(gemm.schedule)))
+      return reason;
+  return {};
+}
+
+} // namespace tilefuse::schedule
