@@ -75,6 +75,53 @@ TEST(WgmmaPairs, MapsInClusters) {
   EXPECT_GE(checked, 10);
 }
 
+// Every schedule of `nest` that `has` what it asks for, on clusters of so many blocks.
+std::vector<Schedule> on_clusters(const nest::Nest &nest, std::int64_t rows, std::int64_t columns,
+                                  bool (*has)(const Schedule &)) {
+  std::vector<Schedule> found;
+  for (const Schedule &each : search::every_wgmma_schedule(nest, sm90(), false))
+    if (has(each))
+      if (auto on_cluster = search::with_cluster(nest, each, sm90(), rows, columns))
+        found.push_back(*std::move(on_cluster));
+  return found;
+}
+
+// Blocks of a cluster have halos of their own, and share a filter that streams or stays.
+TEST(WgmmaPairs, HalosInClusters) {
+  int checked = 0, resident = 0, streaming = 0;
+  for (const std::int64_t rows : {2, 4})
+    for (const Conv &problem : {Conv{.n = 3, .h = 16, .w = 16, .c = 64, .k = 64},
+                                Conv{.n = 2, .h = 19, .w = 23, .c = 128, .k = 128}}) {
+      const poly::Group group = group_of(problem);
+      const auto all = on_clusters(group.anchor, rows, 1,
+                                   [](const Schedule &each) { return halo_stages(each) > 0; });
+      EXPECT_FALSE(all.empty());
+      for (const Schedule &each : all)
+        ++(has_resident(each) ? resident : streaming);
+      checked += check_schedules(group, sm90(), all, 5);
+    }
+  EXPECT_GE(checked, 8);
+  EXPECT_GT(resident, 0);
+  EXPECT_GT(streaming, 0);
+}
+
+// Blocks share channels, which are rows of the instruction, or points, which are its columns.
+TEST(WgmmaPairs, SwappedOperandsInClusters) {
+  int checked = 0;
+  for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}, {2, 2}, {4, 1}})
+    for (const Conv &problem :
+         {Conv{.n = 3, .h = 9, .w = 9, .c = 64, .k = 192},
+          Conv{.n = 2, .h = 14, .w = 14, .c = 128, .k = 64, .in = "bf16"},
+          Conv{.h = 12, .w = 12, .c = 64, .k = 256, .r = 1, .s = 1, .pad = 0}}) {
+      const poly::Group group = group_of(problem);
+      const auto all = on_clusters(group.anchor, rows, columns, [](const Schedule &each) {
+        return each.core.swap_ab && halo_stages(each) == 0;
+      });
+      checked += check_schedules(group, sm90(), all, 6);
+    }
+  EXPECT_GE(checked, 12);
+}
+
 // Both inputs turned, and both mapped.
 TEST(WgmmaPairs, MapsOfFilterGradientsInParts) {
   for (const poly::Group &plain :

@@ -180,9 +180,9 @@ TEST(WgmmaWindow, RefusalsSayWhy) {
   };
   EXPECT_EQ(reason([](Schedule &s) { s.pipes[0].stages = 9; }),
             "halo.stages is 9; it needs 1 to 8");
-  EXPECT_EQ(reason([](Schedule &s) { s.tiles.cluster_m = 2; }),
-            "cluster and halo exclude each other: barriers of a halo's buffers count the readers "
-            "of one block");
+  EXPECT_EQ(reason([](Schedule &s) { s.tiles.split_k = 2; }),
+            "split_k and halo exclude each other: a halo serves all taps of a k-block, and parts "
+            "begin at any tap");
   EXPECT_EQ(reason([](Schedule &s) {
               s.pipes[1].footprint = schedule::Footprint::Resident;
               s.pipes[0] = s.pipes[1];

@@ -24,14 +24,10 @@ constexpr std::array kExclusions = {
     Exclusion{
         "cluster", "cp_async", "asynchronous copies reach the local memory of one block alone",
         [](const Gemm &gemm) { return shares_tiles(gemm) && has_loading_warps(gemm.schedule); }},
-    Exclusion{"cluster", "halo", "barriers of a halo's buffers count the readers of one block",
-              [](const Gemm &gemm) {
-                return gemm.schedule.tiles.cluster() != 1 && halo_stages(gemm.schedule) > 0;
-              }},
+    Exclusion{"split_k", "halo", "a halo serves all taps of a k-block, and parts begin at any tap",
+              [](const Gemm &gemm) { return splits(gemm) && halo_stages(gemm.schedule) > 0; }},
     Exclusion{"cluster.n", "boxes", "blocks multicast runs of a tile's rows, and a box has none",
               [](const Gemm &gemm) { return gemm.schedule.tiles.cluster_n > 1 && has_box(gemm); }},
-    Exclusion{"cluster", "swap_ab", "blocks multicast runs of 64 rows, and swapped points are none",
-              [](const Gemm &gemm) { return shares_tiles(gemm) && gemm.core().swap_ab; }},
     Exclusion{"cluster", "split_k",
               "blocks of a cluster have one number, which is one or the other",
               [](const Gemm &gemm) { return shares_tiles(gemm) && splits(gemm); }},

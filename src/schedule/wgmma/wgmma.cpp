@@ -31,6 +31,14 @@ struct Cut {
   std::int64_t points, blocks, unit;
 };
 
+// Channels that are dealt together: digits of FilterMap.
+std::int64_t dealt(const Gemm &gemm) {
+  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  if (gemm.core().swap_ab)
+    return vec == 1 ? 1 : kHalfRows * vec;
+  return vec == kPairs ? 1 : 4 * vec;
+}
+
 // Slices of shared tiles are of whole groups of rows that are exchanged together, of a whole number
 // of columns that are dealt together, or of panels; slices of parts of columns stored together.
 std::vector<Cut> cuts(const Gemm &gemm) {
@@ -42,10 +50,11 @@ std::vector<Cut> cuts(const Gemm &gemm) {
     const std::int64_t panel = kPanelBytes / tile.elem_bytes;
     cuts.push_back({"rows", tile.rows, tiles.cluster_n, panel});
     cuts.push_back({"columns", tile.columns, tiles.cluster_m, panel});
-  } else if (!gemm.roles.filter_turned) {
-    const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
-    const std::int64_t dealt = vec == kPairs ? 1 : 4 * vec;
-    cuts.push_back({"columns", tile.columns, tiles.cluster_m, std::max(kSwizzleRows, dealt)});
+  } else {
+    cuts.push_back({"rows", tile.rows, tiles.cluster_n, kSwizzleRows});
+    if (!gemm.roles.filter_turned)
+      cuts.push_back(
+          {"columns", tile.columns, tiles.cluster_m, std::max(kSwizzleRows, dealt(gemm))});
   }
   return cuts;
 }
