@@ -126,6 +126,11 @@ TEST(WgmmaGather, RefusalsSayWhy) {
   EXPECT_EQ(refusal([](Schedule &) {}), "");
   EXPECT_EQ(refusal([](Schedule &each) { set_step_stages(each, 2); }),
             "step.stages is 2; it needs 3 to 16");
+  EXPECT_EQ(refusal([](Schedule &each) {
+              set_step_stages(each, 3);
+              each.roles.load.lead = 2;
+            }),
+            "load.lead is 2; it needs 0 to 1");
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.cluster_n = 2; }),
             "cluster and cp_async exclude each other: asynchronous copies reach the local memory "
             "of one block alone");

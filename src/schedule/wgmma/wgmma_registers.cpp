@@ -63,12 +63,14 @@ bool can_copy_early(const Gemm &gemm) {
          (gemm.nest.inputs[filter].constant || is_packed(gemm.schedule.fills[filter]));
 }
 
-// Warps that load wait for room for a tile's operands behind the lead of its steps, when all of the
-// tile before are there to be multiplied.
+// Warps that load say that a step is there when `lead` more are begun, and a buffer is let go of when
+// the step behind it is multiplied: two buffers are neither free nor begun. They wait for room for a
+// tile's operands behind the lead of its steps, when all of the tile before are there to be
+// multiplied.
 int most_lead(const Gemm &gemm) {
   if (!has_loading_warps(gemm.schedule))
     return halo_stages(gemm.schedule) > 0 ? (halo_stages(gemm.schedule) - 1) / 2 : 0;
-  const int most = std::min(step_stages(gemm.schedule) - 1, kMostLead);
+  const int most = std::min(step_stages(gemm.schedule) - 2, kMostLead);
   return gemm.schedule.extra.stages == 0 ? most
                                          : std::min(most, static_cast<int>(core_steps(gemm)) - 1);
 }
