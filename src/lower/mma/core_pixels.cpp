@@ -32,7 +32,7 @@ bool pixels_lie_as_one(const Context &cx, const schedule::CoreRoles &roles) {
 }
 
 void place_pixel(Context &cx, const schedule::CoreRoles &roles, ExprRef pixel, bool as_one,
-                 const std::function<ExprRef(const std::string &, ExprRef)> &named) {
+                 const NameValue &named) {
   kernel::Builder &b = cx.build;
   ExprRef rest = pixel;
   for (auto i = roles.pixels.rbegin(); i != roles.pixels.rend(); ++i) {
@@ -44,6 +44,19 @@ void place_pixel(Context &cx, const schedule::CoreRoles &roles, ExprRef pixel, b
     else
       origin = named("p_" + cx.nest.indices[at(*i)].name, is_last ? rest : b.mod(rest, extent));
     rest = as_one ? b.integer(0) : b.div(rest, extent);
+  }
+}
+
+void place_channel(Context &cx, const schedule::CoreRoles &roles, ExprRef channel,
+                   const NameValue &named) {
+  kernel::Builder &b = cx.build;
+  ExprRef rest = channel;
+  for (auto i = roles.channels.rbegin(); i != roles.channels.rend(); ++i) {
+    const bool is_last = i + 1 == roles.channels.rend();
+    const ExprRef extent = b.integer(cx.nest.indices[at(*i)].extent);
+    cx.origin[at(*i)] =
+        is_last ? rest : named("c_" + cx.nest.indices[at(*i)].name, b.mod(rest, extent));
+    rest = is_last ? rest : b.div(rest, extent);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pixel of a row of results under a core instruction.
+// The pixel and the channel of a result under a matrix instruction.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,14 @@ namespace tilefuse::lower {
 // without being taken apart.
 bool pixels_lie_as_one(const Context &cx, const schedule::CoreRoles &roles);
 
-// Lets the pixel indices stand at pixel number `pixel`; `named` gives a value a name.
+// Gives a value a name.
+using NameValue = std::function<kernel::ExprRef(const std::string &, kernel::ExprRef)>;
+
+// Lets the pixel indices stand at pixel number `pixel`, the channel indices at channel number
+// `channel`.
 void place_pixel(Context &cx, const schedule::CoreRoles &roles, kernel::ExprRef pixel, bool as_one,
-                 const std::function<kernel::ExprRef(const std::string &, kernel::ExprRef)> &named);
+                 const NameValue &named);
+void place_channel(Context &cx, const schedule::CoreRoles &roles, kernel::ExprRef channel,
+                   const NameValue &named);
 
 } // namespace tilefuse::lower

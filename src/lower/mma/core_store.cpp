@@ -84,14 +84,8 @@ ExprRef CoreStore::valid_channels(ExprRef pixel, ExprRef channel) {
 // `vec` neighbouring channels of a pixel, from a column of the warp's tile on.
 void CoreStore::store_run(ExprRef pixel, ExprRef column, ExprRef acc) {
   const ExprRef channel = named("channel", b_.add(warp_.first_column, column));
-  ExprRef rest = channel;
-  for (auto i = roles_.channels.rbegin(); i != roles_.channels.rend(); ++i) {
-    const bool is_last = i + 1 == roles_.channels.rend();
-    const ExprRef extent = integer(cx_.nest.indices[at(*i)].extent);
-    cx_.origin[at(*i)] =
-        is_last ? rest : named("c_" + cx_.nest.indices[at(*i)].name, b_.mod(rest, extent));
-    rest = is_last ? rest : b_.div(rest, extent);
-  }
+  place_channel(cx_, roles_, channel,
+                [&](const std::string &name, ExprRef value) { return named(name, value); });
   const ExprRef valid = valid_channels(pixel, channel);
   const ExprRef value =
       b_.cast(post_value(cx_, cx_.nest.post, acc, valid), type_of(cx_.nest, cx_.nest.out));

@@ -55,7 +55,6 @@ private:
   void name_panels(std::vector<StmtRef> &list);
   ExprRef place_row(std::int64_t row, std::vector<StmtRef> &list);
   ExprRef place_in_box(ExprRef row, std::vector<StmtRef> &list);
-  void place_channel(ExprRef channel, std::vector<StmtRef> &list);
 
   Context &cx_;
   kernel::Builder &b_;
@@ -84,19 +83,6 @@ void WgmmaStore::name_panels(std::vector<StmtRef> &list) {
     panels_.push_back(turned_panel(
         cx_, roles_, plan_, b_.add(group_.first_column, integer(at)),
         [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
-}
-
-// Lets the channel indices stand at channel number `channel`.
-void WgmmaStore::place_channel(ExprRef channel, std::vector<StmtRef> &list) {
-  ExprRef rest = channel;
-  for (auto i = roles_.channels.rbegin(); i != roles_.channels.rend(); ++i) {
-    const bool is_last = i + 1 == roles_.channels.rend();
-    const ExprRef extent = integer(cx_.nest.indices[at(*i)].extent);
-    cx_.origin[at(*i)] =
-        is_last ? rest
-                : named(b_, list, "c_" + cx_.nest.indices[at(*i)].name, b_.mod(rest, extent));
-    rest = is_last ? rest : b_.div(rest, extent);
-  }
 }
 
 // What post-ops make of `acc`, some of their operands fetched ahead.
@@ -130,7 +116,9 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
     if (channels % across != 0)
       exists = b_.scalar(ScalarOp::Lt, {channel, integer(channels)});
   }
-  place_channel(named(b_, list, "channel", channel), list);
+  place_channel(
+      cx_, roles_, named(b_, list, "channel", channel),
+      [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
   const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
   const auto slot = at(cx_.nest.out.slot);
   const ExprRef result = b_.cast(value_of(apart, acc), cx_.nest.slots[slot].type);

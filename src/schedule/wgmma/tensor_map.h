@@ -14,19 +14,23 @@ namespace tilefuse::schedule {
 
 using nest::IndexId;
 
-// How copies of an input's tiles address it; dimensions innermost first.
-struct DataMap {
-  std::string wrong; // why there is none; the rest holds if empty
+// How a tensor lies to tensor copies, and what one of them brings; dimensions innermost first. What
+// the fields say, and PTX's limits of them, stands at kernel::TensorMap.
+struct TensorMap {
+  std::string wrong = {}; // why there is none; the rest holds if empty
   std::int64_t offset = 0;
-  std::vector<std::int64_t> dims, strides, lower, upper, steps; // see kernel::TensorMap
+  std::vector<std::int64_t> dims = {}, strides = {}, box = {}, lower = {}, upper = {}, steps = {};
+  bool is_im2col() const { return !lower.empty(); }
+};
+
+// How copies of an input's tiles address it.
+struct DataMap : TensorMap {
   std::vector<std::optional<IndexId>> pixels; // im2col: the index of each dimension after the first
   std::vector<nest::Linear> taps; // im2col: the offset in each dimension but the first and the last
   std::vector<nest::Linear> parts; // by parts: added to im2col's last coordinate; a matrix's third…
   nest::Linear first;              // im2col: added to the first coordinate
-  std::vector<std::int64_t> box; // boxes of pixels: elements of each dimension, `steps` apart, and
-  std::vector<nest::Linear> place; // the coordinate of its first in each
+  std::vector<nest::Linear> place; // boxes of pixels: the coordinate of the first in each dimension
   nest::Linear row; // windows: where a pixel of the box lies for a tap, in rows of local memory
-  bool is_im2col() const { return !lower.empty(); }
 };
 inline constexpr std::int64_t kMapAlign = 16; // bytes, of starts and strides
 

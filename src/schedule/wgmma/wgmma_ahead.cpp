@@ -69,7 +69,7 @@ std::vector<AheadOperand> ahead_operands(const Gemm &gemm) {
     const std::int64_t columns = exchanges(gemm) ? kPanelColumns : panel_columns(gemm, size);
     if (!is_panel(gemm, columns, size))
       continue;
-    auto operand = with_rows(gemm, {static_cast<int>(i), columns, size});
+    auto operand = with_rows(gemm, {{}, static_cast<int>(i), columns, size});
     if (operand && misaligned(operand->strides, operand->offset, size, "operand").empty())
       found.push_back(*std::move(operand));
   }

@@ -18,17 +18,16 @@
 #include <vector>
 
 #include "schedule/mma/core.h"
+#include "schedule/wgmma/tensor_map.h"
 #include "target/target.h"
 
 namespace tilefuse::schedule {
 
 // An operand of post-ops, the map that copies panels of its tiles, and these.
-struct AheadOperand {
+struct AheadOperand : TensorMap {
   int extra = 0;
   std::int64_t columns = 0; // of a panel
   std::int64_t elem_bytes = 0;
-  std::int64_t offset = 0;
-  std::vector<std::int64_t> dims, strides, box; // see kernel::TensorMap
   std::vector<IndexId> indices; // of the dimensions after the first; none: there is one, of points
 };
 // Those that can be fetched.

@@ -87,8 +87,8 @@ FilterMap filter_map(const Gemm &gemm) {
   Reach reach = reach_of(gemm.nest, source_of(gemm.nest, gemm.schedule, gemm.roles.filter),
                          gemm.roles.walked);
   if (reach.flat.coeff[gemm.roles.channel] == 0)
-    return {.wrong = no_walk(gemm.nest, gemm.roles.channel, "filter")};
-  FilterMap map{.offset = reach.flat.constant, .first = reach.flat};
+    return {{.wrong = no_walk(gemm.nest, gemm.roles.channel, "filter")}};
+  FilterMap map{{.offset = reach.flat.constant}, reach.flat};
   map.first.constant = 0;
   map.parts = {.coeff = std::vector<std::int64_t>(gemm.nest.indices.size(), 0)};
   std::int64_t channels = gemm.roles.channel_points;

@@ -8,6 +8,7 @@
 
 #include "nest/nest.h"
 #include "schedule/mma/core.h"
+#include "schedule/wgmma/tensor_map.h"
 
 namespace tilefuse::schedule {
 
@@ -15,10 +16,7 @@ namespace tilefuse::schedule {
 // linear function of reduced indices, and of the channel if the filter is turned; the last is in
 // units of `unit` channels, or of the depth if turned. With clusters the box is what one block of
 // those that share the filter copies.
-struct FilterMap {
-  std::string wrong;
-  std::int64_t offset = 0;
-  std::vector<std::int64_t> dims, strides, box;
+struct FilterMap : TensorMap {
   nest::Linear first;
   nest::Linear parts; // channels before a part's first
   std::int64_t unit = 1;

@@ -83,7 +83,7 @@ std::optional<std::int64_t> matrix_stride(const Nest &nest, const nest::Operand 
 
 DataMap result_map(const Gemm &gemm) {
   const nest::Linear flat = nest::flat(gemm.nest.out, gemm.nest.indices.size());
-  DataMap map{.offset = flat.constant, .dims = {gemm.roles.channel_points}, .strides = {1}};
+  DataMap map{{.offset = flat.constant, .dims = {gemm.roles.channel_points}, .strides = {1}}};
   const std::size_t spatial = gemm.roles.pixels.size() - 1;
   if (const std::optional<std::int64_t> row = matrix_stride(gemm.nest, gemm.nest.out, gemm.roles)) {
     map.dims.push_back(gemm.roles.points);
