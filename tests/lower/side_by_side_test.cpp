@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
+#include "base/error.h"
 #include "base/index.h"
 #include "cost/group_model.h"
 #include "kernel/text/text.h"
@@ -112,8 +114,11 @@ Buffers drawn(const Gradient &gradient) {
   return buffers;
 }
 
-// Simulates all launches; gives the result, and what the evaluator has.
-std::pair<program::Bytes, program::Bytes> run(const Gradient &gradient, const Target &target) {
+using Spoil = std::function<void(kernel::Kernel &)>;
+
+// Simulates all launches, with a fault in each kernel; gives the result, and what the evaluator has.
+std::pair<program::Bytes, program::Bytes> run(
+    const Gradient &gradient, const Target &target, const Spoil &spoil = [](kernel::Kernel &) {}) {
   Buffers got = drawn(gradient);
   Buffers expected = got;
   program::BufferId out{};
@@ -127,7 +132,8 @@ std::pair<program::Bytes, program::Bytes> run(const Gradient &gradient, const Ta
   for (const launch::Launch &launch : gradient.launches) {
     EXPECT_EQ(launch::to_text(launch::parse_launch(launch::to_text(launch))),
               launch::to_text(launch));
-    const kernel::Kernel kernel = lower::lower_launch(launch, target);
+    kernel::Kernel kernel = lower::lower_launch(launch, target);
+    spoil(kernel);
     std::vector<std::span<std::byte>> args;
     for (const launch::Argument &argument : launch::arguments(launch).all)
       args.emplace_back(got.at(buffer_of(launch, argument)));
@@ -206,6 +212,50 @@ TEST(SideBySide, ZerosBesideResults) {
       EXPECT_EQ(count_of(Gradient(problem, sm90(), by_wgmma), launch::Place::Between), 3)
           << h << " " << w;
     }
+}
+
+// Whether a fault of a launch shows: by the simulator or by the result.
+bool is_found(Gradient gradient, const Target &target,
+              const std::function<void(launch::Launch &)> &spoil, const Spoil &of_kernel) {
+  spoil(gradient.launches[0]);
+  try {
+    const auto [got, expected] = run(gradient, target, of_kernel);
+    return got != expected;
+  } catch (const Error &) {
+    return true;
+  }
+}
+
+// Faults of what puts kernels into one launch: parts, the blocks they have, whom a part's work is
+// dealt to.
+TEST(SideBySide, PlantedFaultsAreFound) {
+  const auto nothing = [](auto &) {};
+  const auto lose_part = [](launch::Launch &of) { of.parts.pop_back(); };
+  const auto repeat_part = [](launch::Launch &of) { of.parts.back() = of.parts[1]; };
+  const auto lose_block = [](kernel::Kernel &of) { --of.blocks; };
+  const auto begin_late = [](kernel::Kernel &of) {
+    std::string text = to_text(of);
+    const std::size_t at = text.find("block - ");
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, 8, "block - 1 - ");
+    of = kernel::parse_kernel(text);
+  };
+  GradientConv by_blocks = problems()[1];
+  by_blocks.type = "f32";
+  for (const Target &target : {sm80(), sm90()}) {
+    const Gradient gradient(by_blocks, target, false);
+    ASSERT_EQ(count_of(gradient, launch::Place::Blocks), 4);
+    EXPECT_FALSE(is_found(gradient, target, nothing, nothing));
+    EXPECT_TRUE(is_found(gradient, target, lose_part, nothing));
+    EXPECT_TRUE(is_found(gradient, target, repeat_part, nothing));
+    EXPECT_TRUE(is_found(gradient, target, nothing, lose_block));
+    EXPECT_TRUE(is_found(gradient, target, nothing, begin_late));
+  }
+  const Gradient dealt(problems()[2], sm90(), true);
+  ASSERT_GT(count_of(dealt, launch::Place::Dealt), 0);
+  EXPECT_FALSE(is_found(dealt, sm90(), nothing, nothing));
+  EXPECT_TRUE(is_found(dealt, sm90(), lose_part, nothing));
+  EXPECT_TRUE(is_found(dealt, sm90(), nothing, lose_block));
 }
 
 // More tiles than blocks, so that blocks take several of each class.
