@@ -62,7 +62,15 @@ void fail(const KernelCase &failed, const Divergence &divergence) {
           "\nrepeat with: tilefuse verify " + file);
 }
 
+// Says in the end how many cases were simulated: not every draw is one.
+struct Count {
+  ~Count() { std::printf("%d cases simulated\n", cases); }
+  int cases = 0;
+};
+Count simulated;
+
 void check_simulated(const KernelCase &drawn) {
+  ++simulated.cases;
   const Reference reference(drawn);
   if (const auto divergence = model::check_simulated(reference))
     fail(drawn, *divergence);
