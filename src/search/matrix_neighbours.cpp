@@ -65,6 +65,8 @@ private:
   void change_persistence();
   void change_raster();
   void change_instruction_order();
+  void change_swap();
+  void change_registers();
 
   const Nest &nest_;
   const Target &target_;
@@ -205,8 +207,31 @@ void MatrixChange::change_instruction_order() {
     schedule_.core.k_inner = !schedule_.core.k_inner;
 }
 
+// Points in the instruction's columns, or in its rows again.
+void MatrixChange::change_swap() {
+  Core &core = schedule_.core;
+  if (!is_wgmma())
+    return;
+  core.swap_ab = !core.swap_ab;
+  core.rows = (core.swap_ab ? core.op->n : 64) * core.warp_rows;
+  channel().tile = (core.swap_ab ? 64 : core.op->n) * core.warp_columns;
+  channel().vec = 2;
+}
+
+// Some registers go from those that multiply to those that load, or back.
+void MatrixChange::change_registers() {
+  schedule::WarpRoles &roles = schedule_.roles;
+  const Core &core = schedule_.core;
+  const auto math = static_cast<int>(core.warp_rows * core.warp_columns) * roles.math.instances;
+  const int by = random_.of({-8, 8});
+  if (roles.math.registers == 0)
+    return;
+  roles.math.registers -= by;
+  roles.load.registers += by * math;
+}
+
 void MatrixChange::one() {
-  constexpr std::array<Step, 16> kSteps = {
+  constexpr std::array<Step, 17> kSteps = {
       &MatrixChange::change_instruction, &MatrixChange::change_rows,
       &MatrixChange::change_warps,       &MatrixChange::change_depth,
       &MatrixChange::change_run,         &MatrixChange::change_stages,
@@ -214,7 +239,8 @@ void MatrixChange::one() {
       &MatrixChange::change_extra,       &MatrixChange::change_store,
       &MatrixChange::change_instances,   &MatrixChange::change_cluster,
       &MatrixChange::change_split,       &MatrixChange::change_persistence,
-      &MatrixChange::change_raster,      &MatrixChange::change_instruction_order};
+      &MatrixChange::change_raster,      &MatrixChange::change_instruction_order,
+      &MatrixChange::change_swap};
   (this->*kSteps[at(static_cast<int>(random_.between(0, kSteps.size() - 1)))])();
 }
 
@@ -234,6 +260,10 @@ void MatrixChange::settle_roles() {
   if (random_.chance(20))
     schedule_.roles.load.lead =
         static_cast<int>(random_.between(0, std::max(0, most_lead(gemm_of(nest_, schedule_)))));
+  if (random_.chance(20))
+    schedule_.roles.math.tests_rows = !schedule_.roles.math.tests_rows;
+  if (random_.chance(20))
+    change_registers();
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/index.h"
 #include "nest/index.h"
@@ -52,6 +53,7 @@ private:
   void change_chunk();
   void change_lanes();
   void move_lanes();
+  void change_parts();
   void change_vector();
   void swap_loops();
   void change_fill();
@@ -161,6 +163,25 @@ void Change::move_lanes() {
   fit_tile(to, schedule_.splits[to].tile);
 }
 
+// Deals work-items over one digit more, or over one less.
+void Change::change_parts() {
+  if (schedule_.lanes == LaneKind::Vector)
+    return;
+  std::vector<schedule::LanePart> parts = lane_digits(schedule_);
+  if (parts.size() > 1 && random_.chance(50)) {
+    const auto gone = parts.begin() + random_.between(0, std::ssize(parts) - 1);
+    schedule_.splits[gone->index].lane /= gone->count;
+    fit_tile(gone->index, schedule_.splits[gone->index].tile);
+    parts.erase(gone);
+  } else {
+    const schedule::LanePart more = {output(), random_.of<std::int64_t>({2, 4, 8})};
+    schedule_.splits[more.index].lane *= more.count;
+    fit_tile(more.index, schedule_.splits[more.index].tile);
+    parts.insert(parts.begin() + random_.between(0, std::ssize(parts)), more);
+  }
+  schedule_.lane_parts = parts.size() > 1 ? parts : std::vector<schedule::LanePart>{};
+}
+
 // Of a work-item.
 void Change::change_vector() {
   if (schedule_.lanes == LaneKind::Vector)
@@ -210,7 +231,9 @@ void Change::change_stage() {
   using schedule::Layout;
   if (random_.chance(50))
     stage.at = random_.of(levels);
-  else if (schedule_.lanes == LaneKind::WorkItem && random_.chance(50))
+  else if (schedule_.lanes == LaneKind::Vector)
+    stage.layout = random_.of({Layout::Plain, Layout::Transposed});
+  else if (random_.chance(50))
     stage.layout = random_.of({Layout::Plain, Layout::Transposed, Layout::Odd});
   else
     change_ahead();
@@ -267,13 +290,14 @@ void Change::change_dot() {
 }
 
 void Change::one() {
-  constexpr std::array<Step, 18> kSteps = {
+  constexpr std::array<Step, 19> kSteps = {
       &Change::change_tile,   &Change::change_tile,      &Change::change_tile,
       &Change::change_tile,   &Change::change_copies,    &Change::change_copies,
       &Change::swap_loops,    &Change::change_unrolling, &Change::change_chunk,
       &Change::change_lanes,  &Change::move_lanes,       &Change::change_vector,
       &Change::change_fill,   &Change::change_stage,     &Change::change_guards,
-      &Change::change_stream, &Change::change_store,     &Change::change_dot};
+      &Change::change_stream, &Change::change_store,     &Change::change_parts,
+      &Change::change_dot};
   const std::size_t steps = kSteps.size() - (target_.dots.empty() ? 1 : 0); // the last is of dots
   (this->*kSteps[at(static_cast<int>(random_.between(0, static_cast<int>(steps) - 1)))])();
 }

@@ -62,6 +62,16 @@ std::map<std::string, Axis> axes() {
       {"raster", [](const Schedule &s) { return s.tiles.raster == schedule::Raster::Rows; }},
       {"k_inner", [](const Schedule &s) { return s.core.k_inner; }},
       {"early", [](const Schedule &s) { return s.roles.load.early; }},
+      {"late", [](const Schedule &s) { return !s.roles.load.early; }},
+      {"lead", [](const Schedule &s) { return s.roles.load.lead == 1; }},
+      {"registers",
+       [](const Schedule &s) { return s.roles.load.registers > 56 && !has_loading_warps(s); }},
+      {"tests_rows", [](const Schedule &s) { return s.roles.math.tests_rows; }},
+      {"swap_ab", [](const Schedule &s) { return s.core.swap_ab; }},
+      {"straight", [](const Schedule &s) { return !s.core.swap_ab; }},
+      {"vec", [](const Schedule &s) { return s.splits[nest::IndexId{3}].vec == 4; }},
+      {"depth", [](const Schedule &s) { return s.splits[nest::IndexId{6}].tile == 32; }},
+      {"box", [](const Schedule &s) { return s.splits[nest::IndexId{1}].tile > 1; }},
       {"warps", [](const Schedule &s) { return s.core.warp_rows * s.core.warp_columns == 2; }},
       {"columns", [](const Schedule &s) { return s.core.op->n == 96; }},
       {"stages", [](const Schedule &s) { return step_stages(s) == 3; }},
@@ -91,11 +101,26 @@ TEST(MatrixNeighbours, ReachEveryAxis) {
     ADD_FAILURE() << "no step reached " << name;
 }
 
+// Fields of a schedule that warps' instructions read.
+std::map<std::string, Axis> axes_of_warps() {
+  return {
+      {"rows", [](const Schedule &s) { return s.core.rows == 48; }},
+      {"columns", [](const Schedule &s) { return s.splits[nest::IndexId{3}].tile == 96; }},
+      {"vec", [](const Schedule &s) { return s.splits[nest::IndexId{3}].vec == 6; }},
+      {"warps.m", [](const Schedule &s) { return s.core.warp_rows == 4; }},
+      {"warps.n", [](const Schedule &s) { return s.core.warp_columns == 4; }},
+      {"depth", [](const Schedule &s) { return s.splits[nest::IndexId{6}].tile == 16; }},
+      {"stages", [](const Schedule &s) { return step_stages(s) == 5; }},
+      {"raster", [](const Schedule &s) { return s.tiles.raster == schedule::Raster::Rows; }},
+  };
+}
+
 TEST(MatrixNeighbours, OfWarps) {
   const nest::Nest nest = residual();
   const Target target = target_row("cuda_sm80");
   const std::vector<Schedule> all = search::core_schedules(nest, target, false);
   ASSERT_FALSE(all.empty());
+  std::map<std::string, Axis> open = axes_of_warps();
   Random random(2);
   int changed = 0;
   for (int i = 0; i < 20; ++i)
@@ -104,6 +129,15 @@ TEST(MatrixNeighbours, OfWarps) {
       ++changed;
     }
   EXPECT_GE(changed, 15);
+  for (int walk = 0; walk < 60 && !open.empty(); ++walk) {
+    std::optional<Schedule> at = random.of(all);
+    for (int step = 0; step < 12 && at; ++step) {
+      at = search::matrix_neighbour(nest, target, *at, random);
+      std::erase_if(open, [&](const auto &axis) { return at && axis.second(*at); });
+    }
+  }
+  for (const auto &[name, axis] : open)
+    ADD_FAILURE() << "no step reached " << name;
 }
 
 TEST(MatrixNeighbours, TheSameRandomNumbersGiveTheSame) {
