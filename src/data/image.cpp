@@ -44,7 +44,7 @@ Image resize(const Image &image, int width, int height) {
   return result;
 }
 
-Image resize_shorter(const Image &image, int side) {
+std::array<int, 2> shorter_size(const Image &image, int side) {
   const bool wide = image.width > image.height;
   const double ratio =
       wide ? double(image.width) / image.height : double(image.height) / image.width;
@@ -53,17 +53,24 @@ Image resize_shorter(const Image &image, int side) {
     throw Error(ErrorCode::Limit,
                 fmt::format("a shorter side of {} makes the longer {:.0f}, which is too large",
                             side, longer));
-  return wide ? resize(image, static_cast<int>(longer), side)
-              : resize(image, side, static_cast<int>(longer));
+  const int other = static_cast<int>(longer);
+  return wide ? std::array<int, 2>{other, side} : std::array<int, 2>{side, other};
 }
+
+Image resize_shorter(const Image &image, int side) {
+  const auto [width, height] = shorter_size(image, side);
+  return resize(image, width, height);
+}
+
+int middle(int whole, int part) { return static_cast<int>(std::nearbyint((whole - part) / 2.0)); }
 
 Image crop_center(const Image &image, int width, int height) {
   if (width > image.width || height > image.height)
     throw Error(ErrorCode::Shape, fmt::format("cannot crop {} x {} out of an image of {} x {}",
                                               width, height, image.width, image.height));
   Image result = blank_image(width, height);
-  const int left = static_cast<int>(std::nearbyint((image.width - width) / 2.0));
-  const int above = static_cast<int>(std::nearbyint((image.height - height) / 2.0));
+  const int left = middle(image.width, width);
+  const int above = middle(image.height, height);
   const std::size_t row = static_cast<std::size_t>(width) * kChannels;
   for (int y = 0; y < height; ++y) {
     const std::size_t from =

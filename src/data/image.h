@@ -3,6 +3,7 @@
 // cropping. Pixels are RGB bytes, row by row.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,8 +25,12 @@ Image blank_image(int width, int height, const std::string &file = {},
 
 // Error{Limit} past kMaxPixels.
 Image resize(const Image &image, int width, int height);
+// Width and height that resize_shorter() gives.
+std::array<int, 2> shorter_size(const Image &image, int side);
 // So that the shorter side has `side` pixels; the longer keeps the proportion, rounded down.
 Image resize_shorter(const Image &image, int side);
+// Where the middle `part` pixels of `whole` begin.
+int middle(int whole, int part);
 // The middle width x height pixels. Error{Shape} when the image is smaller.
 Image crop_center(const Image &image, int width, int height);
 

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 
 #include "base/error.h"
 #include "output_picture.h"
+#include "run_labels.h"
 #include "run_outputs.h"
 
 namespace tilefuse::tool {
@@ -52,10 +55,22 @@ TEST(Labels, TopKeepsOrderAndPutsNanLast) {
 }
 
 TEST(Labels, CountMustMatch) {
-  EXPECT_NO_THROW(check_labels({"a", "b"}, "l.txt", values({3, 2}, {})));
-  EXPECT_THROW(check_labels({"a"}, "l.txt", values({3, 2}, {})), Error);
-  EXPECT_THROW(check_labels({"a", "b", "c"}, "l.txt", values({3, 2}, {})), Error);
-  EXPECT_THROW(check_labels({"a"}, "l.txt", values({1, 2, 2}, {})), Error);
+  const auto path = std::filesystem::path(testing::TempDir()) / "labels_test.labels.txt";
+  const std::string model = (path.parent_path() / "labels_test.onnx").string();
+  const HostTensor output = values({3, 2}, {});
+  const auto asked = [&](const std::string &text, std::int64_t classes) {
+    std::ofstream(path) << text;
+    return run_labels(path.string(), "m.onnx", classes, output);
+  };
+  EXPECT_EQ(asked("a\nb\n", 2).names.size(), 2U);
+  EXPECT_THROW(asked("a\n", 2), Error);
+  EXPECT_THROW(asked("a\nb\nc\n", 2), Error);
+  EXPECT_THROW(asked("a\nb\n", 0), Error);
+  std::ofstream(path) << "a\nb\n";
+  // Beside the model they are taken where they fit.
+  EXPECT_EQ(run_labels("", model, 2, output).found, path.string());
+  EXPECT_TRUE(run_labels("", model, 3, output).names.empty());
+  std::filesystem::remove(path);
 }
 
 TEST(Outputs, RunsAreJoinedAndTheFillingDropped) {

@@ -33,6 +33,27 @@ TEST(Preprocess, OneChannelGetsLuma) {
   EXPECT_EQ(program::get(input, 0), 76);
 }
 
+TEST(Preprocess, PaddedPicturesKeepTheirProportions) {
+  const Image wide = data::resize(Image{1, 1, {90, 90, 90}}, 8, 4);
+  const Preprocess settings = to_preprocess({.pad = "7"});
+  HostTensor input = program::make_host_tensor("x", DType::F32, {1, 3, 4, 4});
+  fill_input(wide, settings, 0, input, "i.png");
+  for (std::int64_t p = 0; p < 16; ++p)
+    EXPECT_EQ(program::get(input, p), p < 8 ? 90 : 7) << p;
+  const Placement place = placement(wide, settings, image_shape(input, settings));
+  EXPECT_EQ(place.scale_x, 0.5);
+  EXPECT_EQ(place.scale_y, 0.5);
+}
+
+TEST(Preprocess, PlacesOfCroppedPictures) {
+  const Image wide = data::resize(Image{1, 1, {90, 90, 90}}, 40, 20);
+  const Preprocess settings = to_preprocess({.resize_shorter = "10", .crop = "8"});
+  const Placement place = placement(wide, settings, {1, 3, 8, 8, false});
+  EXPECT_EQ(place.scale_x, 0.5);
+  EXPECT_EQ(place.shift_x, -6);
+  EXPECT_EQ(place.shift_y, -1);
+}
+
 TEST(Preprocess, ShapesThatTakeNoImage) {
   const auto shape_of = [](program::Shape shape) {
     return image_shape({"x", DType::F32, std::move(shape), {}}, {});

@@ -46,6 +46,21 @@ TEST(Settings, LaterWordsWin) {
   EXPECT_FALSE(to_preprocess({.preset = "imagenet-caffe", .size = "64"}).crop.has_value());
 }
 
+TEST(Settings, PaddingAndCroppingReplaceEachOther) {
+  EXPECT_EQ(merge({.size = "10", .pad = "1"}, {.pad = "2"}).size, "10");
+  EXPECT_EQ(merge({.size = "10", .pad = "1"}, {.crop = "8"}).pad, "");
+  const PreprocessText padded = merge({.resize_shorter = "10", .crop = "8"}, {.pad = "2"});
+  EXPECT_EQ(padded.resize_shorter + padded.crop, "");
+  EXPECT_EQ(to_preprocess(padded).pad, 2);
+}
+
+TEST(Settings, BoxesAreAnotherReaders) {
+  const TomlFile file("size = 32\n[detect]\nboxes = 'y'\n");
+  EXPECT_EQ(read_preprocess(file.path.string()).size, "32");
+  const TomlFile wrong("detect = 1\n");
+  EXPECT_THROW(read_preprocess(wrong.path.string()), Error);
+}
+
 TEST(Settings, TomlValues) {
   const TomlFile file("size = 32\nmean = [1, 2.5, 3]\nscale = '1/4'\nlabels = 'names.txt'\n");
   const PreprocessText text = read_preprocess(file.path.string());
@@ -75,6 +90,9 @@ TEST(Settings, BadTexts) {
                                      {.size = "3x"},
                                      {.size = "0"},
                                      {.size = "99999999999"},
+                                     {.pad = "256"},
+                                     {.pad = "grey"},
+                                     {.pad = "4", .crop = "4"},
                                      {.resize_shorter = "2x2"},
                                      {.crop = "-1"},
                                      {.order = "RGB"},

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "labels.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "base/index.h"
 
 namespace tilefuse::tool {
 
@@ -19,6 +23,10 @@ std::vector<std::string> parse_labels(std::string_view text) {
   while (!labels.empty() && labels.back().empty())
     labels.pop_back();
   return labels;
+}
+
+std::string label_of(std::int64_t index, const std::vector<std::string> &labels) {
+  return labels.empty() ? fmt::format("class {}", index) : labels[at(index)];
 }
 
 std::int64_t class_count(const program::Shape &shape) {

@@ -13,6 +13,9 @@ namespace tilefuse::tool {
 // Line k, from 0, names class k. Ends of line may be CR LF; empty lines at the end do not count.
 std::vector<std::string> parse_labels(std::string_view text);
 
+// The name of a class, or "class 7" where there are no labels.
+std::string label_of(std::int64_t index, const std::vector<std::string> &labels);
+
 struct Ranked {
   std::int64_t index = 0;
   double value = 0;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "open_model.h"
+#include "paint.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -18,7 +19,6 @@ using data::Image;
 using program::HostTensor;
 
 constexpr double kSlack = 0.25; // of a pixel's value, beyond 255
-constexpr int kColourBits = 8;
 constexpr std::int64_t kMostClasses = 4096;
 
 // Elements as (channel, row, column), whatever their order in memory.
@@ -57,15 +57,6 @@ Planes planes_of(const HostTensor &output) {
                             output.name, type_text(output)),
                 {}, {"--output FILE.npy writes it as an array"});
   return planes;
-}
-
-// The colour of a class in PASCAL VOC: the bits of its number, spread over red, green and blue.
-std::array<std::uint8_t, 3> class_colour(std::int64_t number) {
-  std::array<std::uint8_t, 3> rgb = {0, 0, 0};
-  for (int shift = kColourBits - 1; shift >= 0 && number > 0; --shift, number >>= 3)
-    for (std::size_t c = 0; c < 3; ++c)
-      rgb[c] = static_cast<std::uint8_t>(rgb[c] | ((number >> c & 1) << shift));
-  return rgb;
 }
 
 std::int64_t class_at(const Planes &planes, std::int64_t pixel) {

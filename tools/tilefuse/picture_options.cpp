@@ -18,6 +18,7 @@ struct Row {
 constexpr Row kRows[] = {
     {"--preset", &PreprocessText::preset, "imagenet-caffe or imagenet-torch", "NAME"},
     {"--size", &PreprocessText::size, "Resize straight to this size", "WxH"},
+    {"--pad", &PreprocessText::pad, "Keep the proportions; this grey fills what is left", "0..255"},
     {"--resize-shorter", &PreprocessText::resize_shorter,
      "Resize so that the shorter side has this many pixels", "N"},
     {"--crop", &PreprocessText::crop, "Then keep the middle", "N|WxH"},
@@ -33,7 +34,8 @@ constexpr Row kRows[] = {
 
 void add_picture_options(CLI::App &verb, PictureOptions &options) {
   verb.add_option("--preprocess", options.file,
-                  "TOML file with the settings below; MODEL.toml beside the model if not given")
+                  "TOML file with the settings below, and [detect]; MODEL.toml beside the model if "
+                  "not given")
       ->type_name("FILE");
   for (const Row &row : kRows)
     verb.add_option(row.name, options.said.*(row.text), row.help)->type_name(row.type);
@@ -44,11 +46,13 @@ PictureSettings picture_settings(const std::string &model, const PictureOptions 
   const PreprocessText text = settings_for(model, options.file, options.said, settings.note);
   settings.preprocess = to_preprocess(text);
   settings.labels = text.labels;
+  if (!settings.note.empty())
+    settings.detect = read_detect(settings.note);
   const bool is_preset = !text.preset.empty();
   settings.is_scaled = is_preset || !settings.note.empty() || !text.scale.empty() ||
                        !text.mean.empty() || !text.std.empty();
-  settings.is_shaped =
-      is_preset || !text.size.empty() || !text.resize_shorter.empty() || !text.crop.empty();
+  settings.is_shaped = is_preset || !text.size.empty() || !text.pad.empty() ||
+                       !text.resize_shorter.empty() || !text.crop.empty();
   return settings;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "detect_recipe.h"
 #include "settings.h"
 
 namespace CLI {
@@ -23,10 +24,11 @@ void add_picture_options(CLI::App &verb, PictureOptions &options);
 // The settings in force for a model, and whether anything said how values are scaled.
 struct PictureSettings {
   Preprocess preprocess;
-  std::string labels;     // a file, or empty
-  std::string note;       // where settings were found, or empty
-  bool is_scaled = false; // by a preset, a file or an option
-  bool is_shaped = false; // a size, a shorter side or a crop was said
+  std::string labels;                 // a file, or empty
+  std::string note;                   // where settings were found, or empty
+  std::optional<DetectRecipe> detect; // of the same file
+  bool is_scaled = false;             // by a preset, a file or an option
+  bool is_shaped = false;             // a size, a shorter side or a crop was said
 };
 PictureSettings picture_settings(const std::string &model, const PictureOptions &options);
 

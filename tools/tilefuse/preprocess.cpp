@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/error.h"
@@ -13,19 +15,43 @@ namespace {
 using data::Image;
 using program::HostTensor;
 
-// Size of the picture after resizing and cropping as the settings say, or straight to the input's
-// size.
-Image shape_image(const Image &image, const Preprocess &settings, const ImageShape &shape) {
-  Image shaped;
-  if (settings.resize_shorter) {
-    shaped = resize_shorter(image, *settings.resize_shorter);
-  } else if (settings.size) {
-    shaped = resize(image, (*settings.size)[0], (*settings.size)[1]);
-  } else if (!settings.crop) {
-    return resize(image, shape.width, shape.height);
-  } else {
-    shaped = image;
+// Width and height that a picture is resized to, before it is cropped or padded.
+std::array<int, 2> resized(const Image &image, const Preprocess &settings,
+                           const ImageShape &shape) {
+  const std::array<int, 2> size =
+      settings.size.value_or(std::array<int, 2>{shape.width, shape.height});
+  if (settings.pad) {
+    const double ratio = std::min(double(size[0]) / image.width, double(size[1]) / image.height);
+    const auto side = [&](int pixels, int most) {
+      return std::clamp(static_cast<int>(pixels * ratio), 1, most);
+    };
+    return {side(image.width, size[0]), side(image.height, size[1])};
   }
+  if (settings.resize_shorter)
+    return shorter_size(image, *settings.resize_shorter);
+  if (!settings.size && settings.crop)
+    return {image.width, image.height};
+  return size;
+}
+
+// The picture at the left and the top of a grey one.
+Image padded(const Image &image, int grey, const std::array<int, 2> &size) {
+  Image whole = data::blank_image(size[0], size[1]);
+  std::fill(whole.rgb.begin(), whole.rgb.end(), static_cast<std::uint8_t>(grey));
+  const std::ptrdiff_t row = std::ptrdiff_t{data::kChannels} * image.width;
+  for (int y = 0; y < image.height; ++y)
+    std::copy_n(image.rgb.begin() + y * row, row,
+                whole.rgb.begin() + std::ptrdiff_t{data::kChannels} * y * whole.width);
+  return whole;
+}
+
+Image shape_image(const Image &image, const Preprocess &settings, const ImageShape &shape) {
+  const auto [width, height] = resized(image, settings, shape);
+  const bool is_same = width == image.width && height == image.height;
+  const Image shaped = is_same ? image : resize(image, width, height);
+  if (settings.pad)
+    return padded(shaped, *settings.pad,
+                  settings.size.value_or(std::array<int, 2>{shape.width, shape.height}));
   return settings.crop ? crop_center(shaped, (*settings.crop)[0], (*settings.crop)[1]) : shaped;
 }
 
@@ -60,6 +86,16 @@ ImageShape image_shape(const HostTensor &input, const Preprocess &settings) {
           static_cast<int>(shape[height + 1]), nhwc};
 }
 
+Placement placement(const Image &image, const Preprocess &settings, const ImageShape &shape) {
+  const auto [width, height] = resized(image, settings, shape);
+  Placement place{double(width) / image.width, double(height) / image.height};
+  if (settings.crop) {
+    place.shift_x = -data::middle(width, (*settings.crop)[0]);
+    place.shift_y = -data::middle(height, (*settings.crop)[1]);
+  }
+  return place;
+}
+
 void fill_input(const Image &image, const Preprocess &settings, std::int64_t n, HostTensor &input,
                 const std::string &file) {
   const ImageShape shape = image_shape(input, settings);
@@ -68,7 +104,7 @@ void fill_input(const Image &image, const Preprocess &settings, std::int64_t n, 
     throw Error(ErrorCode::Shape,
                 fmt::format("preprocessing makes the image {} x {}, the model takes {} x {}",
                             shaped.width, shaped.height, shape.width, shape.height),
-                file, {"--size, --resize-shorter and --crop set the size"});
+                file, {"--size, --pad, --resize-shorter and --crop set the size"});
   const std::int64_t plane = std::int64_t{shape.height} * shape.width;
   for (std::int64_t p = 0; p < plane; ++p) {
     for (int c = 0; c < shape.channels; ++c) {

@@ -22,6 +22,13 @@ struct ImageShape {
 };
 ImageShape image_shape(const program::HostTensor &input, const Preprocess &settings);
 
+// Where a picture's pixels lie in the input: at x * scale_x + shift_x, y * scale_y + shift_y.
+struct Placement {
+  double scale_x = 1, scale_y = 1;
+  double shift_x = 0, shift_y = 0;
+};
+Placement placement(const data::Image &image, const Preprocess &settings, const ImageShape &shape);
+
 // Writes the picture into place `n` of the batch. Error{Shape} when the size made is not the one
 // taken; `file` names it.
 void fill_input(const data::Image &image, const Preprocess &settings, std::int64_t n,

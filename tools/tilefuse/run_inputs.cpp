@@ -124,10 +124,9 @@ void warn_of_shape(const data::Image &image, const std::string &file, const Imag
   const double change = static_cast<double>(image.width) * shape.height /
                         (static_cast<double>(image.height) * shape.width);
   if (warnings.empty() && (change > kSquashed || change < 1 / kSquashed))
-    warnings.push_back(
-        fmt::format("{}: {} x {} pixels are squeezed into {} x {}; --resize-shorter and --crop "
-                    "keep the proportions",
-                    file, image.width, image.height, shape.width, shape.height));
+    warnings.push_back(fmt::format("{}: {} x {} pixels are squeezed into {} x {}; --pad 114, or "
+                                   "--resize-shorter and --crop, keep the proportions",
+                                   file, image.width, image.height, shape.width, shape.height));
 }
 
 bool is_picture(const std::filesystem::path &path) {

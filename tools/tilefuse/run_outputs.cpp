@@ -34,23 +34,6 @@ void drop_last(HostTensor &tensor, std::int64_t places) {
   tensor.data.resize(row * static_cast<std::size_t>(tensor.shape[0]));
 }
 
-enum class Place { Array, Picture, Folder };
-
-Place place_of(const std::string &where) {
-  const std::filesystem::path path(where);
-  const std::string ending = path.extension().string();
-  std::error_code failure;
-  if (ending == ".npy")
-    return Place::Array;
-  if (std::filesystem::is_directory(path, failure) || where.ends_with('/') ||
-      (ending.empty() && where != "-"))
-    return Place::Folder;
-  if (ending == ".png")
-    return Place::Picture;
-  throw Error(ErrorCode::Io, "outputs are written as FILE.npy, FILE.png or into a folder", where,
-              {"a folder whose name has a dot ends in /"});
-}
-
 // A name of a file that is none of the others.
 std::string file_name(const std::string &output, std::size_t k, std::set<std::string> &taken) {
   constexpr std::size_t kLongest = 100;
@@ -69,11 +52,22 @@ std::string file_name(const std::string &output, std::size_t k, std::set<std::st
   return name + ".npy";
 }
 
-std::string label_of(std::int64_t index, const std::vector<std::string> &labels) {
-  return labels.empty() ? fmt::format("class {}", index) : labels[at(index)];
-}
-
 } // namespace
+
+Place output_place(const std::string &where) {
+  const std::filesystem::path path(where);
+  const std::string ending = path.extension().string();
+  std::error_code failure;
+  if (ending == ".npy")
+    return Place::Array;
+  if (std::filesystem::is_directory(path, failure) || where.ends_with('/') ||
+      (ending.empty() && where != "-"))
+    return Place::Folder;
+  if (ending == ".png")
+    return Place::Picture;
+  throw Error(ErrorCode::Io, "outputs are written as FILE.npy, FILE.png or into a folder", where,
+              {"a folder whose name has a dot ends in /"});
+}
 
 std::vector<HostTensor> join_runs(std::vector<std::vector<HostTensor>> runs, std::int64_t per_run,
                                   std::int64_t drop) {
@@ -89,21 +83,6 @@ std::vector<HostTensor> join_runs(std::vector<std::vector<HostTensor>> runs, std
       drop_last(whole, drop);
   }
   return joined;
-}
-
-void check_labels(const std::vector<std::string> &labels, const std::string &file,
-                  const HostTensor &output) {
-  const std::int64_t classes = class_count(output.shape);
-  if (classes == 0)
-    throw Error(ErrorCode::Shape,
-                fmt::format("labels were given, but output '{}' {} is not one value per class",
-                            output.name, type_text(output)),
-                file);
-  if (static_cast<std::int64_t>(labels.size()) != classes)
-    throw Error(ErrorCode::Shape,
-                fmt::format("there are {} labels, output '{}' has {} classes", labels.size(),
-                            output.name, classes),
-                file);
 }
 
 std::string top_lines(const HostTensor &output, std::int64_t n, int count,
@@ -173,7 +152,7 @@ report::Table output_table(const std::vector<HostTensor> &outputs) {
 }
 
 void check_output_place(std::size_t outputs, const std::string &where) {
-  if (place_of(where) != Place::Folder && outputs != 1)
+  if (output_place(where) != Place::Folder && outputs != 1)
     throw Error(ErrorCode::Shape,
                 fmt::format("--output is one file, the model has {} outputs", outputs), where,
                 {"name a folder: each output becomes NAME.npy in it"});
@@ -182,7 +161,7 @@ void check_output_place(std::size_t outputs, const std::string &where) {
 std::vector<OutputFile> output_files(const std::vector<HostTensor> &outputs,
                                      const std::string &where) {
   check_output_place(outputs.size(), where);
-  const Place place = place_of(where);
+  const Place place = output_place(where);
   if (place == Place::Array)
     return {{where, data::to_npy(outputs[0])}};
   if (place == Place::Picture)

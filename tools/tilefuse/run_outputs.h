@@ -17,10 +17,6 @@ namespace tilefuse::tool {
 std::vector<program::HostTensor> join_runs(std::vector<std::vector<program::HostTensor>> runs,
                                            std::int64_t per_run, std::int64_t drop);
 
-// Error{Shape} when labels are given and do not name each class of the first output once.
-void check_labels(const std::vector<std::string> &labels, const std::string &file,
-                  const program::HostTensor &output);
-
 // "  1  0.9731  golden retriever" for the best `count` classes of place `n`.
 std::string top_lines(const program::HostTensor &output, std::int64_t n, int count,
                       const std::vector<std::string> &labels);
@@ -30,6 +26,10 @@ report::Table class_table(const program::HostTensor &output, const std::vector<s
 
 // A row for each output: name, type, least, most and mean.
 report::Table output_table(const std::vector<program::HostTensor> &outputs);
+
+// What --output names, by its ending. Error{Io} for another one.
+enum class Place { Array, Picture, Folder };
+Place output_place(const std::string &where);
 
 // Where --output goes: FILE.npy for the only output, FILE.png for the only output as a picture
 // (output_picture.h), else a folder, NAME.npy in it for each output. Error{Shape|Io} when that cannot be,

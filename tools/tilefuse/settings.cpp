@@ -24,8 +24,9 @@ struct Setting {
   std::string_view key;
   std::string PreprocessText::*text;
 };
-constexpr std::array<Setting, 10> kSettings = {{{"preset", &PreprocessText::preset},
+constexpr std::array<Setting, 11> kSettings = {{{"preset", &PreprocessText::preset},
                                                 {"size", &PreprocessText::size},
+                                                {"pad", &PreprocessText::pad},
                                                 {"resize_shorter", &PreprocessText::resize_shorter},
                                                 {"crop", &PreprocessText::crop},
                                                 {"order", &PreprocessText::order},
@@ -106,6 +107,14 @@ int side(std::string_view setting, const std::string &whole, std::string_view te
   return value;
 }
 
+int grey(const std::string &text) {
+  int value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size() || value < 0 || value > 255)
+    wrong("pad", text, "a grey in 0..255");
+  return value;
+}
+
 // "224" or "320x240".
 std::array<int, 2> sides(std::string_view setting, const std::string &text) {
   const std::size_t cross = text.find('x');
@@ -158,6 +167,8 @@ PreprocessText from_table(const toml::table &table, const std::string &file) {
   PreprocessText text;
   for (const auto &[key, node] : table) {
     const std::string_view name = key.str();
+    if (name == "detect" && node.is_table())
+      continue;
     const auto row = std::find_if(kSettings.begin(), kSettings.end(),
                                   [&](const Setting &s) { return s.key == name; });
     if (row == kSettings.end()) {
@@ -212,7 +223,11 @@ PreprocessText merge(PreprocessText base, const PreprocessText &over) {
   if (!over.size.empty())
     base.resize_shorter = base.crop = "";
   if (!over.resize_shorter.empty())
-    base.size = "";
+    base.size = base.pad = "";
+  if (!over.crop.empty())
+    base.pad = "";
+  if (!over.pad.empty())
+    base.resize_shorter = base.crop = "";
   for (const Setting &setting : kSettings)
     if (!(over.*(setting.text)).empty())
       base.*(setting.text) = over.*(setting.text);
@@ -245,7 +260,11 @@ Preprocess to_preprocess(const PreprocessText &said) {
   }
   if (!text.size.empty() && !text.resize_shorter.empty())
     wrong("size", text.size, "either size or resize_shorter, not both");
+  if (!text.pad.empty() && !(text.resize_shorter.empty() && text.crop.empty()))
+    wrong("pad", text.pad, "no resize_shorter and no crop beside it");
   Preprocess result;
+  if (!text.pad.empty())
+    result.pad = grey(text.pad);
   if (!text.size.empty())
     result.size = sides("size", text.size);
   if (!text.resize_shorter.empty())

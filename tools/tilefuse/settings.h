@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a picture becomes a model's input. Settings come from a preset, a TOML file and options, each
-// overriding the one before:
+// overriding the one before; value = (pixel * scale - mean) / std, pixel 0..255.
 //
-//   size = "32x32"            resize straight to it (width x height); without any size the model's
-//   own resize_shorter = 256      or: resize so that the shorter side has this many pixels crop =
-//   "224"              then keep the middle: a side, or WxH order = "rgb"             channel order
-//   the model takes: rgb or bgr; a model with one channel gets luma scale = "1/127.5"         value
-//   = (pixel * scale - mean) / std, pixel 0..255; a number, a fraction or one per channel mean =
-//   [1, 1, 1]          in the model's channel order; one number serves all std = [1, 1, 1] layout =
-//   "nchw"           or nhwc; without it, the one that fits the input's shape labels = "labels.txt"
-//   beside the TOML file preset = "imagenet-caffe" the settings below start from this
+//   size = "32x32"            resize to it, width x height; the model's own size without any
+//   pad = 114                 keep the proportions; this grey fills what is left, right and below
+//   resize_shorter = 256      or: resize so that the shorter side has this many pixels
+//   crop = "224"              then keep the middle: a side, or WxH
+//   order = "rgb"             channel order the model takes: rgb or bgr; one channel gets luma
+//   scale = "1/127.5"         a number, a fraction or one per channel
+//   mean = [1, 1, 1]          in the model's channel order; one number serves all
+//   std = [1, 1, 1]
+//   layout = "nchw"           or nhwc; without it, the one that fits the input's shape
+//   labels = "labels.txt"     beside the TOML file
+//   preset = "imagenet-caffe" the settings start from this
+//
+// The table [detect] of the same file is detect_recipe.h's.
 #pragma once
 
 #include <array>
@@ -20,11 +25,12 @@ namespace tilefuse::tool {
 
 // As written by the user; an empty text means "not said".
 struct PreprocessText {
-  std::string preset, size, resize_shorter, crop, order, scale, mean, std, layout, labels;
+  std::string preset, size, pad, resize_shorter, crop, order, scale, mean, std, layout, labels;
 };
 
 struct Preprocess {
   std::optional<std::array<int, 2>> size; // width, height
+  std::optional<int> pad;                 // grey of what a picture of other proportions leaves
   std::optional<int> resize_shorter;
   std::optional<std::array<int, 2>> crop;
   bool bgr = false;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
+#include <optional>
 
 #include "base/error.h"
 #include "base/index.h"
@@ -19,7 +19,9 @@
 #include "picture_options.h"
 #include "progress.h"
 #include "report/kernels.h"
+#include "run_boxes.h"
 #include "run_inputs.h"
+#include "run_labels.h"
 #include "run_outputs.h"
 #include "verb.h"
 
@@ -29,15 +31,17 @@ namespace {
 using program::HostTensor;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t kLabelsLimit = 64 << 20;
 constexpr const char *kExamples =
     "Examples:\n"
     "  tilefuse run examples/glyphs/model.onnx --image examples/glyphs/images/01.png\n"
     "  tilefuse run squeezenet.onnx --image dog.jpg --labels synset.txt --preset imagenet-caffe "
     "--verbose\n"
     "  tilefuse run model.onnx --input x=x.npy --output results --device opencl\n"
-    "Preprocessing: value = (pixel * scale - mean) / std, pixel 0..255. MODEL.toml beside the "
-    "model is found by itself.";
+    "  tilefuse run yolox_nano.onnx --image street.jpg --preprocess "
+    "examples/detect/yolox_nano.toml "
+    "--output boxes.png\n"
+    "Preprocessing: value = (pixel * scale - mean) / std, pixel 0..255. tilefuse reads MODEL.toml "
+    "beside the model: settings of pictures, and in [detect] how outputs become boxes.";
 
 struct RunArguments {
   ModelOptions model;
@@ -68,33 +72,24 @@ HostTensor describe_output(const program::Program &program, std::size_t k) {
   return {tensor.name, tensor.type, tensor.shape, {}};
 }
 
-// Labels that are not asked for, of a file beside the model: labels.txt or MODEL.txt.
-std::string labels_beside(const std::string &model, std::int64_t classes) {
-  namespace fs = std::filesystem;
-  const fs::path path(model);
-  for (const fs::path &file :
-       {fs::path(path).replace_extension(".labels.txt"), path.parent_path() / "labels.txt"}) {
-    std::error_code failure;
-    if (!fs::is_regular_file(file, failure))
-      continue;
-    const auto count = parse_labels(read_file(file.string(), kLabelsLimit)).size();
-    if (classes > 0 && static_cast<std::int64_t>(count) == classes)
-      return file.string();
-  }
-  return "";
+std::vector<HostTensor> describe_outputs(const program::Program &program) {
+  std::vector<HostTensor> outputs;
+  for (std::size_t k = 0; k < program.outputs.size(); ++k)
+    outputs.push_back(describe_output(program, k));
+  return outputs;
 }
 
+// Names of the classes that the first output has, or those that a detector tells apart.
 void read_labels(const std::string &asked, const RunArguments &args,
-                 const program::Program &program, Job &job) {
+                 const std::optional<DetectRecipe> &recipe, const program::Program &program,
+                 Job &job) {
   const HostTensor output = describe_output(program, 0);
-  const std::string file =
-      asked.empty() ? labels_beside(args.model.model, class_count(output.shape)) : asked;
-  if (file.empty())
-    return;
-  job.labels = parse_labels(read_file(file, kLabelsLimit));
-  check_labels(job.labels, file, output);
-  if (asked.empty())
-    job.notes.line("labels", file, {{"labels", file}});
+  const std::int64_t classes =
+      recipe ? detected_classes(*recipe, describe_outputs(program)) : class_count(output.shape);
+  const RunLabels labels = run_labels(asked, args.model.model, classes, output);
+  job.labels = labels.names;
+  if (!labels.found.empty())
+    job.notes.line("labels", labels.found, {{"labels", labels.found}});
 }
 
 Job image_job(const RunArguments &args, const PictureSettings &settings,
@@ -106,7 +101,8 @@ Job image_job(const RunArguments &args, const PictureSettings &settings,
     warn(warning);
   if (!settings.note.empty())
     job.notes.line("settings", settings.note, {{"settings", settings.note}});
-  read_labels(args.labels.empty() ? settings.labels : args.labels, args, program, job);
+  read_labels(args.labels.empty() ? settings.labels : args.labels, args, settings.detect, program,
+              job);
   job.runs = std::move(images.runs);
   job.per_run = images.per_run;
   job.filled = images.filled;
@@ -123,7 +119,7 @@ Job tensor_job(const RunArguments &args, const program::Program &program,
   Job job;
   job.runs.push_back(match_inputs(std::move(given), describe_inputs(program)));
   job.per_run = job.runs[0].empty() || job.runs[0][0].shape.empty() ? 1 : job.runs[0][0].shape[0];
-  read_labels(args.labels, args, program, job);
+  read_labels(args.labels, args, {}, program, job);
   return job;
 }
 
@@ -136,7 +132,9 @@ Job make_job(RunArguments &args, const PictureSettings &settings, program::Progr
                                                    : bind_picture(settings.preprocess, declared));
   if (program.outputs.empty())
     throw Error(ErrorCode::Shape, "the model has no output", args.model.model);
-  if (!args.output.empty())
+  if (!args.output.empty() && settings.detect && !args.images.empty())
+    check_box_place(expand_folders(args.images).size(), program.outputs.size(), args.output);
+  else if (!args.output.empty())
     check_output_place(program.outputs.size(), args.output);
   return args.images.empty() ? tensor_job(args, program, std::move(given))
                              : image_job(args, settings, program);
@@ -206,6 +204,17 @@ void add_results(report::Document &document, const RunArguments &args, const Job
   document.data("classes", class_table(outputs[0], names, args.top, job.labels));
 }
 
+void add_boxes(report::Document &document, const std::vector<Found> &found, const Job &job,
+               double threshold) {
+  const bool is_empty =
+      std::all_of(found.begin(), found.end(), [](const Found &f) { return f.boxes.empty(); });
+  report::Table table = box_table(found, job.labels);
+  if (!is_empty)
+    return document.table("boxes", std::move(table));
+  document.people(fmt::format("no box has a score of {} or more\n", threshold));
+  document.data("boxes", std::move(table));
+}
+
 void run(RunArguments &args) {
   program::Program program;
   check_calibration(args.calibrate, args.model);
@@ -220,11 +229,17 @@ void run(RunArguments &args) {
   report::Document document = job.notes;
   document.append(describe(opened));
   add_time(document, *opened.session, seconds, job, args.repeat);
-  std::vector<OutputFile> files;
-  if (args.output.empty() || args.out.is_json || !args.out.csv.empty())
+  std::vector<Found> found;
+  if (settings.detect && !job.images.empty()) {
+    found = find_boxes(settings, job.images, describe_inputs(program)[0], outputs);
+    add_boxes(document, found, job, settings.detect->threshold);
+  } else if (args.output.empty() || args.out.is_json || !args.out.csv.empty()) {
     add_results(document, args, job, outputs);
+  }
+  std::vector<OutputFile> files;
   if (!args.output.empty()) {
-    files = output_files(outputs, args.output);
+    files = found.empty() ? output_files(outputs, args.output)
+                          : box_files(found, job.labels, outputs, args.output);
     for (const OutputFile &file : files)
       document.line("wrote", file.path);
   }
@@ -260,7 +275,8 @@ void add_run(CLI::App &app) {
       ->type_name("N");
   verb->add_option(
           "--output", args->output,
-          "Write the outputs: as an array, as a picture, or each as NAME.npy into a folder")
+          "Write the outputs: as an array, as a picture (with boxes drawn, of a detector), or each "
+          "as NAME.npy into a folder")
       ->type_name("FILE.npy|FILE.png|DIR");
   verb->add_flag("--verbose", args->verbose,
                  "One line per kernel: time, rate, share of the roofline (of arithmetic, of the "

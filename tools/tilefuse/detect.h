@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boxes out of a detector's outputs as a recipe says: decoded, those below the threshold left out, and of boxes of one
+// class that overlap the best kept (greedy non-maximum suppression). Coordinates are pixels of the model's input.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "detect_recipe.h"
+#include "program/host_tensor.h"
+
+namespace tilefuse::tool {
+
+struct Box {
+  double left = 0, top = 0, right = 0, bottom = 0;
+  std::int64_t label = 0; // channel of the scores
+  double score = 0;
+};
+
+// Channels of the scores: how many classes there are. Error{Shape} where an output that the recipe names is not there,
+// or is too short; before anything is computed.
+std::int64_t detected_classes(const DetectRecipe &recipe,
+                              const std::vector<program::HostTensor> &outputs);
+
+// Boxes of picture `n` of `pictures`, which the outputs hold one behind the other; the best first. `width` and `height`
+// are the input's. Error{Shape} where positions of the outputs and of the recipe's grids differ in number.
+std::vector<Box> detect(const DetectRecipe &recipe, const std::vector<program::HostTensor> &outputs,
+                        std::int64_t n, std::int64_t pictures, int width, int height);
+
+} // namespace tilefuse::tool
