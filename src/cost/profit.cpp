@@ -234,10 +234,10 @@ poly::Verdict to_verdict(const Profit &profit, const poly::Group &fused) {
   verdict.is_worth = profit.saved_seconds > profit.spent_seconds;
   verdict.terms = {
       fmt::format("tile{}, {} bytes staged", tile, profit.local_bytes),
-      fmt::format("run again {:.3f} times", profit.recomputed),
-      fmt::format("saved {:.2f} us: its result stays out of memory, one launch less",
-                  profit.saved_seconds * 1e6),
-      fmt::format("spent {:.2f} us: run again and staged", profit.spent_seconds * 1e6)};
+      fmt::format("each element computed {:.3f} times", profit.recomputed),
+      fmt::format("first estimate: saves {:.2f} us of memory and launches, costs {:.2f} us to "
+                  "compute and stage inside",
+                  profit.saved_seconds * 1e6, profit.spent_seconds * 1e6)};
   return verdict;
 }
 

@@ -17,7 +17,7 @@ IMAGE = GLYPHS / "images" / "01.png"
 GELU = ("--from=tile", ROOT / "ops" / "elementwise.tile", "--tensor", "X=f32[1,64]")
 SCALE = "function scale(X[N]; F) -> (Y) { Y = F * X; }\n"
 VERBS = ("run", "bench", "tune", "train", "evaluate", "explain", "fusion", "opt", "simulate", "verify", "doctor", "devices",
-         "fmt", "completion", "man", "help")
+         "operators", "fmt", "completion", "man", "help")
 
 
 def open_model(batch="batch", height="height", width="width"):
@@ -195,8 +195,11 @@ class Terminal(OnTerminal):
     def test_tables_fit(self):
         self.need_device("cpu")
         for columns in (80, 120):
-            for verb in (("bench", MODEL, "--repeat", 1, "--device", "cpu"), ("explain", MODEL), ("devices",), ("fusion", MODEL),
-                         ("run", MODEL, "--image", IMAGE, "--verbose", "--device", "cpu")):
+            for verb in (("bench", MODEL, "--repeat", 1, "--device", "cpu"), ("explain", MODEL), ("devices",), ("operators",),
+                         ("fusion", MODEL),
+                         ("run", MODEL, "--image", IMAGE, "--verbose", "--device", "cpu"), ("fusion", MODEL, "--decisions"),
+                         ("verify", MODEL, "--samples", 1, "--device", "cpu"),
+                         ("train", GLYPHS / "recipe.toml", "--dry-run", "--device", "cpu")):
                 text = self.succeed(*verb, environment={"COLUMNS": str(columns)})
                 self.check_width(text, columns, verb)
         self.assertGreater(max(map(len, self.succeed("bench", MODEL, "--repeat", 1, "--device", "cpu", "--wide",
@@ -212,7 +215,7 @@ class Terminal(OnTerminal):
     def test_json_of_every_verb_that_reports(self):
         self.need_device("cpu")
         on_cpu = ("--device", "cpu")
-        for verb in (("run", MODEL, "--image", IMAGE, *on_cpu), ("bench", MODEL, "--repeat", 1, *on_cpu), ("devices",),
+        for verb in (("run", MODEL, "--image", IMAGE, *on_cpu), ("bench", MODEL, "--repeat", 1, *on_cpu), ("devices",), ("operators",),
                      ("fusion", MODEL), ("explain", MODEL, *on_cpu), ("explain", MODEL, "--kernel", 0, *on_cpu),
                      ("verify", MODEL, "--samples", 1, *on_cpu), ("simulate", *GELU, "--function", "relu"),
                      ("tune", MODEL, "--budget", "0.1s", "--kernel", 0, "--records", self.folder / "r", *on_cpu)):

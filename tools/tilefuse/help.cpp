@@ -32,8 +32,8 @@ const std::vector<Group> &groups() {
        {"--image", "--input", "--calibrate", "--percentile", "--entropy", "--keep-f32", "--data",
         "--test", "--side"}},
       {"Pictures",
-       {"--preprocess", "--preset", "--size", "--resize-shorter", "--crop", "--order", "--scale",
-        "--mean", "--std", "--layout"}},
+       {"--preprocess", "--preset", "--size", "--pad", "--resize-shorter", "--crop", "--order",
+        "--scale", "--mean", "--std", "--layout"}},
       {"Sizes", {"--batch", "--dim", "--shape", "--value"}},
       {"Tile functions", {"--function", "--tensor", "--attr"}},
       {"Results",
@@ -64,10 +64,10 @@ std::string row(const std::string &names, const std::string &text, std::size_t w
   std::string line = "  " + names;
   if (text.empty())
     return line + "\n";
-  if (line.size() + 2 > kNames)
+  if (const std::size_t taken = report::width_of(line); taken + 2 > kNames)
     line += "\n" + std::string(kNames, ' ');
   else
-    line.resize(kNames, ' ');
+    line += std::string(kNames - taken, ' ');
   const std::size_t begin = line.rfind('\n');
   const std::string head = begin == std::string::npos ? "" : line.substr(0, begin + 1);
   const std::string last = begin == std::string::npos ? line : line.substr(begin + 1);
@@ -79,6 +79,9 @@ public:
   std::string make_option(const CLI::Option *option, bool is_positional) const override {
     std::string names =
         is_positional ? option->get_name(true, false) : option->get_name(false, true);
+    // A flag that may have a value is "--gradient{*}" to the parser.
+    if (const std::size_t brace = names.find('{'); brace != std::string::npos)
+      names.replace(brace, names.find('}') + 1 - brace, "[=NAMES]");
     const std::string value = value_name(*option);
     if (!is_positional && !value.empty())
       names += " " + value;

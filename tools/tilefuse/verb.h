@@ -12,6 +12,7 @@ namespace tilefuse::tool {
 void add_run(CLI::App &app);
 void add_bench(CLI::App &app);
 void add_devices(CLI::App &app);
+void add_operators(CLI::App &app);
 void add_opt(CLI::App &app);
 void add_simulate(CLI::App &app);
 void add_explain(CLI::App &app);

@@ -3,6 +3,7 @@
 // what was decided for each producer and consumer.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <memory>
@@ -14,6 +15,8 @@
 #include "output.h"
 #include "pass_options.h"
 #include "poly/post_ops.h"
+#include "program/pointwise_form.h"
+#include "prose.h"
 #include "search/network/fusion.h"
 #include "verb.h"
 
@@ -57,12 +60,22 @@ std::vector<report::Cell> row(poly::FuseLevel level, const Level &made,
           report::cell(std::int64_t{made.report.isl_calls})};
 }
 
+// Statements of a Tile text that could join the kernel before them if they were written another way.
+void advise_pointwise(report::Document &document, const program::Program &program) {
+  for (const program::PointwiseForm &form : program::pointwise_forms(program))
+    document.advise(
+        fmt::format("{} is a kernel of its own because it is written with indices; as a "
+                    "statement on whole tensors, of {}, it joins the one before it",
+                    program.statements[form.statement].origin, fmt::join(form.operands, " and ")));
+}
+
 report::Document fusion(const FusionArguments &args) {
   const Target target = args.model.device.empty()
                             ? find_target(args.target)
                             : api::open_device(args.model.device, args.model.threads)->target();
+  const program::Program imported = import(args.model);
   const program::StoredProgram stored =
-      program::assign_storage(model::simplify(import(args.model), args.model.passes.get()));
+      program::assign_storage(model::simplify(imported, args.model.passes.get()));
   report::Table table{.columns = {{"fuse", "fuse"},
                                   {"kernels", "kernels", true},
                                   {"producers", "producers", true},
@@ -84,7 +97,9 @@ report::Document fusion(const FusionArguments &args) {
   document.line("target", target.name, {{"target", target.name}});
   document.table("levels", std::move(table));
   if (args.decisions)
-    document.text("decisions", decisions);
+    add_prose(document, "decisions", decisions, 4, args.out.is_wide);
+  if (args.model.model.ends_with(".tile"))
+    advise_pointwise(document, imported);
   return document;
 }
 

@@ -26,6 +26,7 @@
 #include "open_model.h"
 #include "output.h"
 #include "progress.h"
+#include "prose.h"
 #include "report/kernels.h"
 #include "train/lanes/rendezvous.h"
 #include "train/lanes/scaling.h"
@@ -39,6 +40,7 @@ namespace {
 
 constexpr int kWarmUps = 3; // steps before kernels are timed
 constexpr int kProfiled = 5;
+constexpr std::size_t kLabel = 9; // columns before the text of a line
 
 std::atomic<bool> is_interrupted = false;
 
@@ -101,7 +103,7 @@ void dry_run(const TrainArguments &args, const api::Training &training, api::Eng
   train::Trainer trainer(training.recipe, *engine.device, *engine.cache,
                          api::trainer_options(engine, training, watch));
   if (speaks(watch.workers))
-    print(trainer.describe());
+    print(fitted(trainer.describe(), kLabel));
   if (args.csv.empty() && args.workers < 2)
     return;
   for (int step = 0; step < kWarmUps; ++step)

@@ -14,6 +14,7 @@
 #include "output.h"
 #include "pass_options.h"
 #include "progress.h"
+#include "prose.h"
 #include "run_inputs.h"
 #include "schedule/legal.h"
 #include "schedule/members.h"
@@ -25,6 +26,8 @@ namespace tilefuse::tool {
 namespace {
 
 using program::HostTensor;
+
+constexpr std::size_t kLabel = 9; // columns before the text of a line
 
 struct VerifyArguments {
   ModelOptions model;
@@ -51,8 +54,9 @@ struct VerifyArguments {
 
 // What was found right, beside "kernels  31 agree with the reference; …".
 void add_verdict(report::Document &document, const model::VerifyReport &report,
-                 const std::string &device, std::int64_t samples) {
-  document.text("summary", api::verdict(report, device, samples));
+                 const std::string &device, const VerifyArguments &args) {
+  add_prose(document, "summary", api::verdict(report, device, args.samples), kLabel,
+            args.out.is_wide);
   document.line("verdict", "",
                 {{"is_right", true},
                  {"kernels", std::int64_t{report.kernels}},
@@ -124,7 +128,7 @@ void verify_onnx(const VerifyArguments &args) {
   report::Document document;
   if (!applied.summary.empty())
     document.text("precision", applied.summary);
-  add_verdict(document, report, engine.device->name(), args.samples);
+  add_verdict(document, report, engine.device->name(), args);
   print(document, args.out);
 }
 
@@ -144,7 +148,7 @@ void verify_recipe(const VerifyArguments &args) {
   for (const model::VerifyReport *part : {&report.gradients, &report.update}) {
     if (part->fault)
       report_fault(args, *part->fault);
-    add_verdict(document, *part, engine.device->name(), args.samples);
+    add_verdict(document, *part, engine.device->name(), args);
   }
   print(document, args.out);
 }

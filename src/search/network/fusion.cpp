@@ -238,20 +238,19 @@ private:
     const double hidden = hidden_launches(exchange);
     verdict.gain_seconds = apart.value_or(0) - hidden - *together;
     verdict.is_worth = apart && *together * margin < *apart - hidden;
-    const bool is_close = apart && *together < *apart - hidden && !verdict.is_worth;
     const auto kernels = exchange.together.size();
     const bool joins = launches_of(exchange.apart).size() < exchange.apart.size();
     verdict.terms.push_back(fmt::format(
         "cost model: {:.2f} us in {}, {} us apart{}", *together * 1e6,
         kernels == 1 ? std::string("one kernel") : fmt::format("{} kernels", kernels),
         fmt::join(microseconds(exchange.apart), " + "),
-        joins ? fmt::format(", {:.2f} with classes side by side", apart.value_or(0) * 1e6) : ""));
+        (joins ? fmt::format(", {:.2f} with classes side by side", apart.value_or(0) * 1e6) : "") +
+            (apart ? fmt::format(": gain {:.0f} %, need {:.0f} %",
+                                 ((*apart - hidden) / *together - 1) * 100, (margin - 1) * 100)
+                   : "")));
     if (hidden > 0)
       verdict.terms.push_back(
           fmt::format("{:.2f} us of the launches apart are hidden by others", hidden * 1e6));
-    if (is_close)
-      verdict.terms.push_back(fmt::format(
-          "one kernel must promise {} times the speed: the model errs by as much", margin));
     return verdict;
   }
 

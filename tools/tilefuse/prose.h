@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sentences that fit the terminal.
+#pragma once
+
+#include <string>
+
+#include "report/document.h"
+
+namespace tilefuse::tool {
+
+// Each line of a text broken where the terminal ends, and going on behind `indent` blanks.
+std::string fitted(const std::string &text, std::size_t indent);
+
+// A text that people read fitted, or as it is where `is_wide`, and programs as one string of the report.
+void add_prose(report::Document &document, const std::string &key, const std::string &text,
+               std::size_t indent, bool is_wide);
+
+} // namespace tilefuse::tool
