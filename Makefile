@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# make demo | test | program | build | bundle [LLVM=1] | wheel | packages | bench | clean. BUILD=folder builds elsewhere; CMAKE_ARGS adds
+# make demo | test | program | build | bundle [LLVM=1] | wheel | packages | docs | bench | clean. BUILD=folder builds elsewhere; CMAKE_ARGS adds
 # options, JOBS says how many tests run side by side.
 BUILD ?= build
 CMAKE_ARGS ?=
 SETUP ?= scripts/setup.sh
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test program build bundle wheel packages bench clean
+.PHONY: demo test program build bundle wheel packages docs bench clean
 
 demo: program
 	scripts/demo.sh $(BUILD)
@@ -19,7 +19,7 @@ program:
 	scripts/build.sh $(BUILD) -DTILEFUSE_TESTS=OFF $(CMAKE_ARGS)
 
 build:
-	$(SETUP) program tests bundle wheel
+	$(SETUP) program tests bundle wheel docs
 	scripts/build.sh $(BUILD) -DTILEFUSE_TESTS=ON $(CMAKE_ARGS)
 
 bundle: program
@@ -34,6 +34,10 @@ wheel:
 packages: program
 	$(SETUP) bundle
 	cd $(BUILD) && cpack
+
+docs: program
+	$(SETUP) docs
+	scripts/docs.sh $(BUILD)
 
 bench:
 	$(SETUP) program

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [program|tests|bundle|wheel…]: installs the Debian 12 packages that building the program, testing or bundling need;
+# setup.sh [program|tests|bundle|wheel|docs…]: installs the Debian 12 packages that building the program, testing or bundling need;
 # only those that are missing. Without a word: all of them. As root, or with sudo.
 set -euo pipefail
 
@@ -18,8 +18,9 @@ tests=(
 )
 bundle=(binutils patchelf dpkg-dev file)
 wheel=(binutils patchelf python3 libzstd-dev)
+docs=(mkdocs python3)
 
-[ "$#" -eq 0 ] && set -- program tests bundle wheel
+[ "$#" -eq 0 ] && set -- program tests bundle wheel docs
 packages=()
 for part in "$@"; do
   case $part in
@@ -27,7 +28,8 @@ for part in "$@"; do
   tests) packages+=("${tests[@]}") ;;
   bundle) packages+=("${bundle[@]}") ;;
   wheel) packages+=("${wheel[@]}") ;;
-  *) echo "setup: there is no part '$part'; there are program, tests, bundle and wheel" >&2; exit 1 ;;
+  docs) packages+=("${docs[@]}") ;;
+  *) echo "setup: there is no part '$part'; there are program, tests, bundle, wheel and docs" >&2; exit 1 ;;
   esac
 done
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""README.md's programs run as they stand there, and are short."""
+"""The programs of README.md and docs/libraries.md run as they stand there, and are short."""
 import os
 import pathlib
 import re
@@ -18,8 +18,9 @@ CPP = "#include <cstdio>\n#include <vector>\n#include <tilefuse/tilefuse.hpp>\ni
 
 class Readme(unittest.TestCase):
     def blocks(self, language):
-        found = re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-        self.assertTrue(found)
+        found = [block for page in ("README.md", "docs/libraries.md")
+                 for block in re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)]
+        self.assertGreater(len(found), 1)
         for block in found:
             self.assertLessEqual(len(block.splitlines()), 6, block)
             yield block

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md, ARCHITECTURE.md and CONTRIBUTING.md tell their reader to type is typed here, and the files that they
-name are there.
+"""What README.md, ARCHITECTURE.md, CONTRIBUTING.md and the pages of docs/ tell their reader to type is typed here, and the
+files that they name are there; links lead somewhere, and the drawing of figures is what their tables say.
 
 A command is a line of a code block that begins with `tilefuse`, `build/bin/tilefuse`, make, cmake or ctest. The program's
 own run in a folder with the files that they name (FILES); options that only ask for patience are shortened (SHORTER).
@@ -16,11 +16,16 @@ import pathlib
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import unittest
 
 from support import DATA, GLYPHS, ROOT, ToolTest, main
 
-DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")
+DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/index.md", "docs/install.md", "docs/first_minutes.md", "docs/recipes.md",
+             "docs/export.md", "docs/libraries.md", "docs/troubleshooting.md", "docs/precision.md", "docs/faster.md", "docs/fine_tune.md",
+             "docs/training.md", "docs/tile.md", "docs/trust.md", "docs/environment.md", "docs/limits.md", "docs/changelog.md",
+             "docs/plaidml.md")
 
 # What a command calls its files, and the files that stand for them.
 CONV = """function conv(I[N, C, H, W], K[M, C, R, S]) -> (O) {
@@ -35,6 +40,7 @@ FILES = {
     "ops": ROOT / "ops",
     "conv.tile": CONV,
     "squeezenet1.1.onnx": DATA / "models" / "squeezenet11_fp32" / "model.onnx",
+    "yolox_nano.onnx": DATA / "models" / "yolox_nano" / "model.onnx",
     "dog.jpg": DATA / "images" / "dog.jpg",
     "cat.jpg": DATA / "images" / "cat.jpg",
     "train.bin.gz": gzip.compress(bytes(range(10)) * (4 * 3073)),  # 40 pictures of ten classes
@@ -55,6 +61,7 @@ SKIPPED_HERE = {
     "--input x=x.npy": "needs a model of two inputs",
     "tilefuse doctor": "takes two minutes of a device",
     "--from=… --to=…": "leaves the levels to the reader",
+    "tilefuse train recipe.toml": "is workers_test.py's",
     "tilefuse tune --import": "reads what the line above it wrote elsewhere",
 }
 
@@ -94,7 +101,7 @@ def is_there(name):
     sources. `x` and `y` stand for anything."""
     pattern = re.sub(r"(?<![A-Za-z])[xy](?![A-Za-z])", "*", name.rstrip("/"))
     if "/" not in pattern:
-        return any(any((ROOT / folder).rglob(pattern)) for folder in ("src", "tools", "tests")) or (ROOT / pattern).exists()
+        return any(any((ROOT / folder).rglob(pattern)) for folder in ("src", "tools", "tests", "examples")) or (ROOT / pattern).exists()
     return any(any(folder.glob(pattern + ending))
                for folder, ending in itertools.product((ROOT, ROOT / "src"), ("", ".h", ".cpp")))
 
@@ -102,7 +109,7 @@ def is_there(name):
 class Commands(ToolTest):
     def test_the_program(self):
         self.need_device("cpu")
-        self.prepare_files()
+        self.folders = {}
         shortened, skipped = set(), set()
         for document, command in commands("tilefuse", "build/bin/tilefuse"):
             with self.subTest(document=document, command=command):
@@ -117,13 +124,22 @@ class Commands(ToolTest):
                 if reason:
                     print(f"skipped: {command}: {reason}")
                     continue
-                self.succeed(*shlex.split(command)[1:], cwd=self.folder)
+                self.succeed(*shlex.split(command)[1:], cwd=self.folder_of(document))
         self.assertEqual(skipped, set(SKIPPED_HERE), "rows of SKIPPED_HERE that no command has")
         self.assertEqual(shortened, set(SHORTER), "rows of SHORTER that no command has")
 
-    def prepare_files(self):
+    def folder_of(self, document):
+        """Each document has a folder of its own, with the files that it names."""
+        if document not in self.folders:
+            self.folders[document] = self.folder / document.replace("/", "_")
+            self.folders[document].mkdir()
+            self.prepare_files(self.folders[document])
+        return self.folders[document]
+
+    @staticmethod
+    def prepare_files(folder):
         for name, source in FILES.items():
-            path = self.folder / name
+            path = folder / name
             if isinstance(source, (str, bytes)):
                 path.write_bytes(source.encode() if isinstance(source, str) else source)
             elif source.is_dir():
@@ -131,12 +147,12 @@ class Commands(ToolTest):
             elif source.is_file():
                 shutil.copy(source, path)
         for name in ("model.toml", "labels.txt"):
-            shutil.copy(GLYPHS / name, self.folder)
+            shutil.copy(GLYPHS / name, folder)
 
     def missing(self, command):
         """Why a command cannot run here, or nothing."""
         for word in shlex.split(command):
-            if word in FILES and not (self.folder / word).exists():
+            if isinstance(FILES.get(word), pathlib.Path) and not FILES[word].exists():
                 return f"{FILES[word]} is missing"
         if "--device opencl" in command:
             try:
@@ -155,7 +171,7 @@ class Commands(ToolTest):
         """Every `--option` in running text is one of some verb, or of what builds and tests the program."""
         verbs = set(re.findall(r"^  ([a-z]+) ", self.succeed("--help"), re.MULTILINE)) - {"tilefuse"}
         known = set(re.findall(r"--[\w-]+", "".join(self.succeed(verb, "--help") for verb in verbs)))
-        known |= {"--preset", "--build", "--test-dir", "--update", "--seconds", "--corpus", "--tool", "--base"}
+        known |= {"--preset", "--build", "--test-dir", "--update", "--seconds", "--corpus", "--tool", "--base", "--gpus"}
         for document in DOCUMENTS:
             text = (ROOT / document).read_text(encoding="utf-8")
             asked = {option for code in re.findall(r"`([^`\n]+)`", text) for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", code)}
@@ -174,6 +190,37 @@ class Commands(ToolTest):
                     for option, known in (("--preset", presets), ("-L", set(re.findall(r"\w+", tests)))):
                         if option in command:
                             self.assertIn(command[command.index(option) + 1], known)
+
+
+def anchors(text):
+    """What headings of a page are called in links to them."""
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+
+
+class Links(unittest.TestCase):
+    def test_links_lead_somewhere(self):
+        pages = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").rglob("*.md"))
+        for page in pages:
+            for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+                if re.match(r"https?:", target):
+                    continue
+                name, _, anchor = target.partition("#")
+                with self.subTest(page=str(page.relative_to(ROOT)), target=target):
+                    other = page.parent / name if name else page
+                    self.assertTrue(other.exists())
+                    if anchor:
+                        self.assertIn(anchor, anchors(other.read_text(encoding="utf-8")))
+
+    def test_every_page_is_in_the_contents(self):
+        """mkdocs.yml names each page of docs/, and no other than those that scripts/docs.sh prints."""
+        named = set(re.findall(r"([\w]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+        self.assertEqual(named - {"commands.md", "operators.md"}, {path.name for path in (ROOT / "docs").glob("*.md")})
+
+    def test_the_drawing_is_what_the_tables_say(self):
+        subprocess.run([sys.executable, ROOT / "bench" / "front_page.py", "--check"], check=True)
+
+    def test_readme_is_one_screen(self):
+        self.assertLessEqual(len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()), 80)
 
 
 class Paths(unittest.TestCase):
