@@ -170,7 +170,7 @@ class Commands(ToolTest):
     def test_inline_options(self):
         """Every `--option` in running text is one of some verb, or of what builds and tests the program."""
         verbs = set(re.findall(r"^  ([a-z]+) ", self.succeed("--help"), re.MULTILINE)) - {"tilefuse"}
-        known = set(re.findall(r"--[\w-]+", "".join(self.succeed(verb, "--help") for verb in verbs)))
+        known = set(re.findall(r"--[\w-]+", self.succeed("--help") + "".join(self.succeed(verb, "--help") for verb in verbs)))
         known |= {"--preset", "--build", "--test-dir", "--update", "--seconds", "--corpus", "--tool", "--base", "--gpus"}
         for document in DOCUMENTS:
             text = (ROOT / document).read_text(encoding="utf-8")
