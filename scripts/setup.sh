@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh [program|tests|bundle|wheel|docs…]: installs the Debian 12 packages that building the program, testing or bundling need;
-# only those that are missing. Without a word: all of them. As root, or with sudo.
+# setup.sh [program|tests|bundle|wheel|docs|zoo…]: installs the Debian 12 packages that building the program, testing or bundling need;
+# only those that are missing. Without a word: all but the zoo's, which are large. As root, or with sudo.
 set -euo pipefail
 
 program=(
@@ -19,6 +19,7 @@ tests=(
 bundle=(binutils patchelf dpkg-dev file)
 wheel=(binutils patchelf python3 libzstd-dev)
 docs=(mkdocs python3)
+zoo=(python3-torch python3-torchvision)
 
 [ "$#" -eq 0 ] && set -- program tests bundle wheel docs
 packages=()
@@ -29,7 +30,8 @@ for part in "$@"; do
   bundle) packages+=("${bundle[@]}") ;;
   wheel) packages+=("${wheel[@]}") ;;
   docs) packages+=("${docs[@]}") ;;
-  *) echo "setup: there is no part '$part'; there are program, tests, bundle, wheel and docs" >&2; exit 1 ;;
+  zoo) packages+=("${zoo[@]}") ;;
+  *) echo "setup: there is no part '$part'; there are program, tests, bundle, wheel, docs and zoo" >&2; exit 1 ;;
   esac
 done
 
