@@ -2,6 +2,7 @@
 #include "lower/context.h"
 
 #include "nest/index.h"
+#include "schedule/lane_reduction.h"
 #include "schedule/staging.h"
 #include "target/dtype_traits.h"
 
@@ -10,6 +11,10 @@ namespace tilefuse::lower {
 using kernel::ExprRef;
 
 int Context::width() const { return static_cast<int>(schedule::vector_width(schedule)); }
+
+int Context::result_width() const {
+  return static_cast<int>(schedule::result_width(nest, schedule));
+}
 
 std::int64_t Context::block_size() const { return schedule::group_size(schedule); }
 

@@ -40,11 +40,14 @@ struct Context {
   // With `store local` how steps lay results down, and where; null and none: they store them.
   const schedule::ResultTile *turned = nullptr;
   kernel::BufferId turned_buffer{-1};
+  kernel::BufferId lane_buffer{
+      -1}; // through which lanes of a reduced index combine, if there are any
 
   // Of output indices: where a producer's tile begins in its tensor; the first point of the block's
   // tile; the offset of the current step in the tile; the first point of an edge step, else null;
-  // the offset inside the step (lanes apart); the offset of this work-item in a copy.
-  Positions start, origin, inside, first, kept, lane_at;
+  // the offset inside the step (lanes apart).
+  Positions start, origin, inside, first, kept;
+  Positions lane_at; // of any index: the offset of this work-item in a copy
   // Of reduced indices: the first point of the current chunk; the current point in the chunk.
   Positions chunk, value;
   kernel::ExprRef turn{}; // which of several staging buffers is used: 0, 1, …
@@ -59,8 +62,9 @@ struct Context {
   bool is_vector() const { return schedule.lanes == LaneKind::Vector; }
   // The product of matrices that the member is. Requires a core instruction.
   const schedule::Gemm &gemm() const { return *product; }
-  // Elements of one value: the vector's width.
+  // Elements of one value: the vector's width; and of one result.
   int width() const;
+  int result_width() const;
   // Work-items of a block.
   std::int64_t block_size() const;
   // The current point of an index, this work-item's when lanes are work-items.

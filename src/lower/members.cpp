@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "lower/kernel_name.h"
 #include "schedule/blocks.h"
+#include "schedule/lane_reduction.h"
 #include "schedule/members.h"
 
 namespace tilefuse::lower {
@@ -91,13 +92,15 @@ void bind(Context &cx, const std::vector<KernelArg> &args, const std::vector<Buf
       cx.source_buffers[k] = cx.slot_buffers[cx.nest.inputs[k].slot];
 }
 
-void declare_stages(Context &cx) {
+void declare_locals(Context &cx) {
   cx.input_buffers = cx.source_buffers;
   for (std::size_t k = 0; k < cx.schedule.fills.size(); ++k) {
     if (!is_staged(cx.schedule.fills[k]))
       continue;
     cx.input_buffers[k] = declare_local(cx, schedule::LocalUse::Stage, static_cast<int>(k));
   }
+  if (schedule::lane_buffer_elems(cx.nest, cx.schedule) > 0)
+    cx.lane_buffer = declare_local(cx, schedule::LocalUse::Lanes);
 }
 
 } // namespace
@@ -118,7 +121,7 @@ Members::Members(const poly::Group &from, const schedule::Schedule &how, const T
       cx.result_form = nest::flat(cx.nest.out, cx.nest.indices.size());
     }
     if (!has_core(cx.schedule))
-      declare_stages(cx);
+      declare_locals(cx);
   }
 }
 

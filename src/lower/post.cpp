@@ -68,20 +68,20 @@ ExprRef extra_value(const Context &cx, const nest::Operand &operand, ExprRef val
   const kernel::BufferId buffer = cx.slot_buffers[operand.slot];
   const ExprRef index = linear(cx, at, points(cx));
   const DType type = type_of(cx.nest, operand);
-  const bool spread = stride != 0 && cx.width() > 1;
+  const bool spread = stride != 0 && cx.result_width() > 1;
   // A work-item past the edge reads nothing either.
   const ExprRef guard = spread || !cx.is_vector() ? valid : nullptr;
   const ExprRef raw =
-      cx.build.load(buffer, index, spread ? cx.width() : 1, spread ? stride : 1, guard);
+      cx.build.load(buffer, index, spread ? cx.result_width() : 1, spread ? stride : 1, guard);
   const ExprRef value = cx.build.cast(raw, compute_type(type));
-  return spread ? value : cx.build.broadcast(value, cx.width());
+  return spread ? value : cx.build.broadcast(value, cx.result_width());
 }
 
 ExprRef post_value(const Context &cx, const Expr &post, ExprRef acc, ExprRef valid) {
   const auto load = [&](int operand) {
     return extra_value(cx, cx.nest.extras[at(operand)], valid);
   };
-  return expr_value(cx.build, post, cx.width(), acc, load);
+  return expr_value(cx.build, post, cx.result_width(), acc, load);
 }
 
 ExprRef map_value(kernel::Builder &b, const nest::Nest &map, int lanes,

@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/guards.h"
+#include "schedule/lane_reduction.h"
 #include "schedule/legal_dots.h"
 #include "schedule/mma/core_legal.h"
 #include "schedule/range.h"
@@ -80,7 +81,7 @@ bool is_padded(const Nest &nest, const Schedule &schedule, IndexId index) {
             ? std::any_of(dims.begin(), dims.end(),
                           [&](const nest::Dim &dim) { return leaves_tensor(nest, dim, index); })
             : moves(nest.inputs[k], index);
-    const bool has_groups = !is_tensor && schedule.splits[index].vec > 1;
+    const bool has_groups = !is_tensor && schedule.splits[index].vec > 1 && schedule.dot != nullptr;
     if ((!is_staged(schedule.fills[k]) && !has_groups) || !ends)
       return false;
   }
@@ -91,8 +92,6 @@ Reason wrong_reduced(const Nest &nest, const Schedule &schedule, IndexId i) {
   const Split &split = schedule.splits[i];
   const std::string &name = nest.indices[i].name;
   const std::int64_t extent = nest::extent(nest, i);
-  if (split.lane != 1 || (split.vec != 1 && schedule.dot == nullptr))
-    return fmt::format("reduced index {} cannot have lanes", name);
   if (split.tile >= extent + split.vec)
     return fmt::format("a chunk of {} is larger than its extent {}", name, extent);
   if (split.step() > split.tile)
@@ -162,8 +161,9 @@ Reason wrong_lanes(const Nest &nest, const Schedule &schedule, const Target &tar
   if (Reason reason = wrong_parts(schedule))
     return reason;
   int vectors = 0;
-  for (const IndexId i : output_indices(nest))
-    vectors += schedule.splits[i].vec > 1 ? 1 : 0;
+  for (const IndexId i : nest.indices.ids())
+    vectors +=
+        schedule.splits[i].vec > 1 && (is_output(nest, i) || schedule.dot == nullptr) ? 1 : 0;
   if (vectors > (schedule.lanes == LaneKind::Vector ? 0 : 1))
     return schedule.lanes == LaneKind::Vector ? "vectors inside vector lanes"
                                               : "two indices have vectors";
@@ -357,7 +357,7 @@ Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &targ
     if (is_staged(schedule.fills[k]))
       bytes += stage_bytes(nest, schedule, static_cast<int>(k));
   }
-  bytes += result_bytes(nest, schedule);
+  bytes += result_bytes(nest, schedule) + lane_buffer_bytes(nest, schedule);
   if (bytes > target.local_bytes)
     return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
                        target.local_bytes);
@@ -390,6 +390,8 @@ Reason illegal_alone(const Nest &nest, const Schedule &schedule, const Target &t
   for (const IndexId i : nest.indices.ids())
     if (Reason reason = wrong_split(nest, schedule, i))
       return reason;
+  if (Reason reason = wrong_lane_reduction(nest, schedule))
+    return reason;
   if (Reason reason = wrong_lanes(nest, schedule, target))
     return reason;
   if (Reason reason = wrong_guard(nest, schedule))

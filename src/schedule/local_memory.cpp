@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/blocks.h"
+#include "schedule/lane_reduction.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
 #include "schedule/mma/core_roles.h"
@@ -41,6 +42,9 @@ Buffers stages(const Nest &nest, const Schedule &schedule) {
                     .name = "results",
                     .type = type_of(nest, nest.out),
                     .elems = result_tile(nest, schedule).elems});
+  if (const std::int64_t elems = lane_buffer_elems(nest, schedule); elems > 0)
+    list.push_back(
+        {.use = LocalUse::Lanes, .name = "lanes", .type = held_type(nest), .elems = elems});
   return list;
 }
 

@@ -20,7 +20,8 @@ namespace tilefuse::schedule {
 // What a buffer is for: tiles of an input (Stage; with a matrix instruction Data and Filter, the
 // buffers of the ring or of windows), results on their way through a warp (Exchange) or to memory
 // (Boxes), what post-ops read (Operand), sums of a cluster's parts (Parts), results that are
-// turned (Results), and the mbarriers of the ring, of windows, of operands and of parts.
+// turned (Results), what the lanes of a reduced index accumulated (Lanes), and the mbarriers of the
+// ring, of windows, of operands and of parts.
 enum class LocalUse {
   Stage,
   Data,
@@ -30,6 +31,7 @@ enum class LocalUse {
   Operand,
   Parts,
   Results,
+  Lanes,
   RingBarriers,
   WindowBarriers,
   OperandBarriers,

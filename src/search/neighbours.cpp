@@ -52,6 +52,7 @@ private:
   void change_unrolling();
   void change_chunk();
   void change_lanes();
+  void change_reduced_lanes();
   void move_lanes();
   void change_parts();
   void change_vector();
@@ -88,9 +89,14 @@ std::int64_t Change::nearby(std::int64_t value, std::int64_t most) {
   }
 }
 
-// The tile nearest to `points` that is whole steps and no larger than the extent needs.
+// The tile nearest to `points` that is whole steps and no larger than the extent needs; of a reduced
+// index no more copies than its tile has.
 void Change::fit_tile(IndexId index, std::int64_t points) {
   Split &split = schedule_.splits[index];
+  if (!is_output(nest_, index)) {
+    split.keep = std::clamp<std::int64_t>(split.tile / split.copy_stride(), 1, split.keep);
+    return;
+  }
   const std::int64_t most = ceil_div(extent(index), split.step());
   split.tile = split.step() * std::clamp<std::int64_t>(ceil_div(points, split.step()), 1, most);
 }
@@ -150,6 +156,27 @@ void Change::change_lanes() {
     split.lane *= part.count;
   }
   fit_tile(i, schedule_.splits[i].tile);
+}
+
+// Twice or half as many work-items that share the points of a reduced index, the fastest of a block,
+// or another vector of it.
+void Change::change_reduced_lanes() {
+  if (!has_reduced() || schedule_.lanes == LaneKind::Vector)
+    return;
+  const IndexId i = reduced();
+  Split &split = schedule_.splits[i];
+  std::vector<schedule::LanePart> parts = lane_digits(schedule_);
+  parts.erase(std::remove_if(parts.begin(), parts.end(),
+                             [&](const schedule::LanePart &part) { return part.index == i; }),
+              parts.end());
+  if (random_.chance(70))
+    split.lane = std::max<std::int64_t>(1, random_.chance(60) ? split.lane * 2 : split.lane / 2);
+  else
+    split.vec = random_.of<std::int64_t>({1, 2, 4, 8});
+  if (split.lane > 1)
+    parts.push_back({i, split.lane});
+  schedule_.lane_parts = parts.size() > 1 ? std::move(parts) : std::vector<schedule::LanePart>();
+  fit_tile(i, split.tile);
 }
 
 void Change::move_lanes() {
@@ -291,13 +318,13 @@ void Change::change_dot() {
 
 void Change::one() {
   constexpr std::array<Step, 19> kSteps = {
-      &Change::change_tile,   &Change::change_tile,      &Change::change_tile,
-      &Change::change_tile,   &Change::change_copies,    &Change::change_copies,
-      &Change::swap_loops,    &Change::change_unrolling, &Change::change_chunk,
-      &Change::change_lanes,  &Change::move_lanes,       &Change::change_vector,
-      &Change::change_fill,   &Change::change_stage,     &Change::change_guards,
-      &Change::change_stream, &Change::change_store,     &Change::change_parts,
-      &Change::change_dot};
+      &Change::change_tile,          &Change::change_tile,      &Change::change_tile,
+      &Change::change_tile,          &Change::change_copies,    &Change::change_copies,
+      &Change::swap_loops,           &Change::change_unrolling, &Change::change_chunk,
+      &Change::change_lanes,         &Change::move_lanes,       &Change::change_vector,
+      &Change::change_fill,          &Change::change_stage,     &Change::change_guards,
+      &Change::change_stream,        &Change::change_store,     &Change::change_parts,
+      &Change::change_reduced_lanes, &Change::change_dot};
   const std::size_t steps = kSteps.size() - (target_.dots.empty() ? 1 : 0); // the last is of dots
   (this->*kSteps[at(static_cast<int>(random_.between(0, static_cast<int>(steps) - 1)))])();
 }

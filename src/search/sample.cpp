@@ -45,6 +45,7 @@ private:
         random_.between(nest_.output_indices, static_cast<std::int64_t>(nest_.indices.size()) - 1));
   }
   std::size_t outputs() const { return at(nest_.output_indices); }
+  bool has_reduced() const { return outputs() < nest_.indices.size(); }
 
   void draw_lane();
   void draw_copies();
@@ -54,7 +55,7 @@ private:
   void draw_refinements();
   void chunk();
   void stage_deeper();
-  void widen_lanes();
+  void widen_lanes(IndexId index);
   void settle_guards();
   void stream();
   void prefetch();
@@ -161,7 +162,7 @@ void Sampler::draw_fills() {
 
 // Walks a reduced index in chunks.
 void Sampler::chunk() {
-  if (outputs() == nest_.indices.size())
+  if (!has_reduced())
     return;
   const IndexId i = reduced();
   schedule_.splits[i].tile = random_.between(1, extent(i));
@@ -190,10 +191,7 @@ void Sampler::stage_deeper() {
 }
 
 // Deals work-items over one index more, or lets each compute neighbours as a vector.
-void Sampler::widen_lanes() {
-  if (outputs() == 0)
-    return;
-  const IndexId index = output();
+void Sampler::widen_lanes(IndexId index) {
   Split &split = schedule_.splits[index];
   const std::int64_t factor = random_.of<std::int64_t>({2, 4, 3, 8});
   if (random_.chance(50)) {
@@ -206,13 +204,17 @@ void Sampler::widen_lanes() {
         {index, factor});
     split.lane *= factor;
   }
+  if (!nest::is_output(nest_, index)) {
+    split.keep = std::min(split.keep, std::max<std::int64_t>(1, split.tile / split.copy_stride()));
+    return;
+  }
   split.tile = ceil_div(split.tile, split.step()) * split.step();
   split.near = split.keep > 1 && random_.chance(40);
 }
 
 // Clips loops and gives edges where they settle a test; unrolls taps before, so that some can.
 void Sampler::settle_guards() {
-  if (outputs() < nest_.indices.size() && random_.chance(50)) {
+  if (has_reduced() && random_.chance(50)) {
     Split &split = schedule_.splits[reduced()];
     split.keep = std::min<std::int64_t>(split.tile, 8);
   }
@@ -262,8 +264,10 @@ void Sampler::draw_refinements() {
     attempt([&] { chunk(); });
   for (std::int64_t left = random_.between(0, 2); left > 0; --left)
     attempt([&] { stage_deeper(); });
-  for (std::int64_t left = random_.between(0, 2); left > 0; --left)
-    attempt([&] { widen_lanes(); });
+  for (std::int64_t left = outputs() == 0 ? 0 : random_.between(0, 2); left > 0; --left)
+    attempt([&] { widen_lanes(output()); });
+  for (std::int64_t left = has_reduced() ? random_.between(0, 2) : 0; left > 0; --left)
+    attempt([&] { widen_lanes(reduced()); });
   if (random_.chance(50))
     attempt([&] { settle_guards(); });
   if (random_.chance(40))

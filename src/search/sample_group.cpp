@@ -119,10 +119,10 @@ void GroupSampler::share_items(const Nest &nest, Schedule &schedule, std::int64_
   if (target_.lanes == LaneKind::Vector || group_size(schedule) == items)
     return;
   schedule.lane_parts.clear();
-  for (const nest::IndexId i : output_indices(nest)) {
+  for (const nest::IndexId i : nest.indices.ids()) {
     Split &split = schedule.splits[i];
     split.lane = split.vec = 1;
-    split.tile = split.step();
+    split.tile = is_output(nest, i) ? split.step() : split.tile;
   }
   if (nest.output_indices == 0)
     return;

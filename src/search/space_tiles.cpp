@@ -8,6 +8,7 @@
 #include "schedule/legal.h"
 #include "schedule/staging.h"
 #include "search/forms/copies.h"
+#include "search/forms/row_forms.h"
 #include "search/space.h"
 #include "search/work_items.h"
 #include "target/features.h"
@@ -356,6 +357,9 @@ std::vector<Candidate> Space::ranked(bool needs_best_only) {
   });
   if (target_.lanes == LaneKind::WorkItem && !multiplies())
     try_wide_items();
+  if (target_.lanes == LaneKind::WorkItem)
+    for (Schedule &schedule : row_forms(nest_, target_))
+      add(std::move(schedule));
   if (target_.lanes == LaneKind::WorkItem)
     for (Schedule &schedule : work_item_forms(nest_, target_))
       add_legal(std::move(schedule));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/kernel_mutations.h"
 
+#include <algorithm>
+
 #include "fuzz/fault.h"
 
 namespace tilefuse::fuzz {
@@ -161,6 +163,49 @@ struct ShortLoops : Fault {
   }
 };
 
+// What combines the lanes of a reduced index (schedule/lane_reduction.h), round by round.
+struct LaneRounds : Fault {
+  using Fault::Fault;
+  bool is_round(StmtRef stmt) const {
+    const auto *branch = as<If>(stmt);
+    const auto *body = branch ? as<Block>(branch->then_body) : nullptr;
+    return body && std::any_of(body->body.begin(), body->body.end(), [&](StmtRef each) {
+             const auto *store = as<Store>(each);
+             return store && is_in(store->buffer, Space::Local) &&
+                    from()[store->buffer].name.starts_with("lanes");
+           });
+  }
+};
+
+struct NoLaneRounds : LaneRounds {
+  using LaneRounds::LaneRounds;
+  StmtRef stmt(StmtRef from) override {
+    if (!is_round(from))
+      return Fault::stmt(from);
+    take();
+    return nullptr;
+  }
+};
+
+struct RoundsTogether : LaneRounds {
+  using LaneRounds::LaneRounds;
+  StmtRef stmt(StmtRef from) override {
+    const auto *node = as<Block>(from);
+    if (!node)
+      return Fault::stmt(from);
+    std::vector<StmtRef> body;
+    for (std::size_t i = 0; i < node->body.size(); ++i) {
+      const bool is_between = i > 0 && i + 1 < node->body.size() && as<Barrier>(node->body[i]) &&
+                              is_round(node->body[i - 1]) && is_round(node->body[i + 1]);
+      if (is_between)
+        take();
+      else
+        body.push_back(stmt(node->body[i]));
+    }
+    return to().block(std::move(body));
+  }
+};
+
 struct WaitTooLittle : Fault {
   using Fault::Fault;
   StmtRef stmt(StmtRef from) override {
@@ -229,6 +274,8 @@ std::optional<Kernel> swizzle_local_reads(const Kernel &k) { return plant<Swizzl
 std::optional<Kernel> reverse_lanes(const Kernel &k) { return plant<ReversedLanes>(k); }
 std::optional<Kernel> double_lane_stride(const Kernel &k) { return plant<DoubledStride>(k); }
 std::optional<Kernel> shorten_loops(const Kernel &k) { return plant<ShortLoops>(k); }
+std::optional<Kernel> drop_lane_rounds(const Kernel &k) { return plant<NoLaneRounds>(k); }
+std::optional<Kernel> join_lane_rounds(const Kernel &k) { return plant<RoundsTogether>(k); }
 
 std::optional<Kernel> wait_too_little(const Kernel &kernel) { return plant<WaitTooLittle>(kernel); }
 std::optional<Kernel> copy_unchecked(const Kernel &kernel) { return plant<CopyUnchecked>(kernel); }

@@ -20,6 +20,9 @@ std::optional<kernel::Kernel> swizzle_local_reads(const kernel::Kernel &kernel);
 std::optional<kernel::Kernel> reverse_lanes(const kernel::Kernel &kernel);       // of stores
 std::optional<kernel::Kernel> double_lane_stride(const kernel::Kernel &kernel);  // of loads
 std::optional<kernel::Kernel> shorten_loops(const kernel::Kernel &kernel);
+// Of lanes of a reduced index: they are not combined; barriers between the rounds are left out.
+std::optional<kernel::Kernel> drop_lane_rounds(const kernel::Kernel &kernel);
+std::optional<kernel::Kernel> join_lane_rounds(const kernel::Kernel &kernel);
 // Of kernels with matrix instructions.
 std::optional<kernel::Kernel> wait_too_little(const kernel::Kernel &kernel); // one group fewer
 std::optional<kernel::Kernel> copy_unchecked(const kernel::Kernel &kernel);  // without `valid`

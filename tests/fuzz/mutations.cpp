@@ -162,6 +162,8 @@ const std::vector<Mutation> &mutations() {
       {"lanes store in reverse", nullptr, reverse_lanes},
       {"vector read at twice its stride", nullptr, double_lane_stride},
       {"loop one trip short", nullptr, shorten_loops},
+      {"lanes of a row left out", nullptr, drop_lane_rounds},
+      {"lanes of a row combined without barriers", nullptr, join_lane_rounds},
   };
   return all;
 }

@@ -7,6 +7,7 @@
 #include "cost/gpu/lane_access.h"
 #include "cost/gpu/work_item_shape.h"
 #include "schedule/blocks.h"
+#include "schedule/lane_reduction.h"
 #include "schedule/result_tile.h"
 #include "schedule/result_vectors.h"
 #include "schedule/staging.h"
@@ -28,7 +29,7 @@ private:
   double block_barriers() const;
   void add_input(int input, Figures &figures) const;
   void add_global(const Operand &operand, Figures &figures) const;
-  static void leave_out_results(Figures &figures);
+  static void leave_out_local(Figures &figures);
 };
 
 // Bytes that all blocks ask of the last-level cache for an input.
@@ -72,6 +73,8 @@ double WorkItemFigures::block_barriers() const {
     }
     count *= std::ceil(extent(*level) / static_cast<double>(schedule_.splits[*level].tile));
   }
+  const std::size_t rounds = lane_rounds(nest_, schedule_).size();
+  count += rounds > 0 ? static_cast<double>(1 + rounds) : 0;
   return steps() * count + (staged_at(std::nullopt, false) ? 1 : 0);
 }
 
@@ -108,10 +111,10 @@ void WorkItemFigures::add_global(const Operand &operand, Figures &figures) const
   *figures.grid_bytes += unique_bytes(operand);
 }
 
-// Of results that are turned the model has no figures.
-void WorkItemFigures::leave_out_results(Figures &figures) {
-  figures.barriers = figures.staged_bytes = figures.local_requests = {};
-  figures.local_wavefronts = figures.local_conflicts = figures.sectors = {};
+// Of what passes through local memory besides tiles of inputs the model has no figures.
+void WorkItemFigures::leave_out_local(Figures &figures) {
+  figures.staged_bytes = figures.local_requests = {};
+  figures.local_wavefronts = figures.local_conflicts = {};
 }
 
 Figures WorkItemFigures::figures() const {
@@ -120,7 +123,8 @@ Figures WorkItemFigures::figures() const {
   figures.work_items = items_;
   figures.barriers = figures.blocks * block_barriers();
   figures.registers = registers();
-  figures.local_bytes = static_cast<double>(schedule::result_bytes(nest_, schedule_));
+  figures.local_bytes = static_cast<double>(schedule::result_bytes(nest_, schedule_) +
+                                            schedule::lane_buffer_bytes(nest_, schedule_));
   figures.staged_bytes = 0;
   figures.local_requests = figures.local_wavefronts = figures.local_conflicts = 0;
   figures.sectors = figures.block_bytes = figures.grid_bytes = 0;
@@ -129,8 +133,11 @@ Figures WorkItemFigures::figures() const {
   for (const Operand &extra : nest_.extras)
     add_global(extra, figures);
   add_global(nest_.out, figures);
-  if (schedule_.store == schedule::Store::Local)
-    leave_out_results(figures);
+  const bool is_turned = schedule_.store == schedule::Store::Local;
+  if (is_turned || !lane_rounds(nest_, schedule_).empty())
+    leave_out_local(figures);
+  if (is_turned)
+    figures.barriers = figures.sectors = {};
   if (nest_.agg != program::Agg::Sum || nest_.comb != program::Comb::Mul ||
       !is_float(nest_.acc_type))
     return figures;

@@ -10,6 +10,7 @@
 #include "cost/gpu/lane_access.h"
 #include "cost/gpu/work_item_shape.h"
 #include "schedule/blocks.h"
+#include "schedule/lane_reduction.h"
 #include "schedule/result_tile.h"
 #include "schedule/result_vectors.h"
 #include "schedule/staging.h"
@@ -35,6 +36,8 @@ constexpr double kResultInstructions = 7;
 // The same of a result that is taken from where it was turned; and sectors that its runs tear.
 constexpr double kTurnedDigitInstructions = 6;
 constexpr double kTornSectors = 0.5;
+// Of a work-item in a round of a lane reduction, besides its accumulators.
+constexpr double kRoundInstructions = 6;
 // A compiler unrolls a loop so far.
 constexpr double kUnrolled = 2.5;
 
@@ -65,6 +68,7 @@ private:
   void add_staged(int input, Block &block) const;
   void add_turned(double results, Block &block) const;
   void add_results(Block &block) const;
+  void add_lane_rounds(Block &block) const;
   Block block() const;
   void explain(const Block &block, Estimate &estimate) const;
 
@@ -108,12 +112,12 @@ void WorkItemModel::add_direct(int input, Block &block) const {
   Spans spans;
   std::vector<LoopTrips> loops;
   for (const IndexId i : nest_.indices.ids())
-    spans.push_back(is_output(nest_, i) ? static_cast<double>(points_of_step(nest_, schedule_, i))
-                                        : 1);
+    spans.push_back(static_cast<double>(is_output(nest_, i) ? points_of_step(nest_, schedule_, i)
+                                                            : schedule_.splits[i].copy_stride()));
   for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i)
     loops.push_back({*i, is_output(nest_, *i) ? static_cast<double>(schedule_.splits[*i].tile /
                                                                     schedule_.splits[*i].step())
-                                              : extent(*i)});
+                                              : std::max(1.0, extent(*i) / spans[*i])});
   const double cache =
       std::max(16384.0, static_cast<double>(target_.l1_bytes) - resident_blocks() * local_bytes()) /
       resident_blocks();
@@ -211,6 +215,21 @@ void WorkItemModel::add_results(Block &block) const {
       steps() * ((nest_.extras.empty() ? 0 : rates_.l1_latency_cycles) + results * slots);
 }
 
+// Accumulators of a vector folded, put into the buffer, and combined in rounds.
+void WorkItemModel::add_lane_rounds(Block &block) const {
+  const double sums = accumulators() / reduced_vector();
+  block.issue += steps() * warps_ * (accumulators() - sums);
+  const std::size_t count = lane_rounds(nest_, schedule_).size();
+  if (count == 0)
+    return;
+  const double rounds = static_cast<double>(count);
+  const double each = kRoundInstructions + 3 * sums;
+  block.issue += steps() * warps_ * (sums + rounds * each);
+  block.wavefronts += steps() * warps_ * sums * (1 + 2 * rounds);
+  block.exposed +=
+      steps() * (rounds + 1) * (each + rates_.barrier_cycles + rates_.local_latency_cycles);
+}
+
 WorkItemModel::Block WorkItemModel::block() const {
   Block block;
   for (int k = 0; k < static_cast<int>(nest_.inputs.size()); ++k)
@@ -218,9 +237,7 @@ WorkItemModel::Block WorkItemModel::block() const {
       add_staged(k, block);
     else
       add_direct(k, block);
-  double accumulators = nest_.inputs.empty() ? 0 : 1;
-  for (const IndexId i : output_indices(nest_))
-    accumulators *= copies(i);
+  const double accumulators = nest_.inputs.empty() ? 0 : this->accumulators();
   const double spilled = spilled_registers();
   const double body = std::max(unrolled(), kUnrolled);
   block.point += accumulators * (nest_.agg == program::Agg::Sum ? 1 : 2) + 2 * spilled +
@@ -228,6 +245,7 @@ WorkItemModel::Block WorkItemModel::block() const {
   const double points = steps() * reduced_points();
   block.issue += warps_ * points * block.point;
   block.wavefronts += warps_ * points * 2 * spilled;
+  add_lane_rounds(block);
   add_results(block);
   block.busy =
       std::max({block.issue / rates_.schedulers, block.wavefronts,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "schedule/lane_reduction.h"
 #include "schedule/result_tile.h"
 #include "schedule/stage_copy.h"
 #include "schedule/staging.h"
@@ -36,8 +37,20 @@ double WorkItemShape::copies(IndexId i) const {
   return static_cast<double>(points_of_step(nest_, schedule_, i) / split.lane);
 }
 
+double WorkItemShape::reduced_vector() const {
+  return static_cast<double>(vector_width(schedule_) / result_width(nest_, schedule_));
+}
+
+double WorkItemShape::accumulators() const {
+  double count = reduced_vector();
+  for (const IndexId i : output_indices(nest_))
+    count *= copies(i);
+  return count;
+}
+
 double WorkItemShape::fragments(const Operand &operand) const {
-  double count = 1;
+  const std::optional<IndexId> vector = vector_index(schedule_);
+  double count = vector && moves(operand, *vector) ? reduced_vector() : 1;
   for (const IndexId i : output_indices(nest_))
     if (moves(operand, i))
       count *= copies(i);
@@ -60,8 +73,10 @@ double WorkItemShape::steps() const {
 double WorkItemShape::reduced_points() const {
   double count = 1;
   for (const IndexId i : reduced_indices(nest_)) {
-    const double tile = static_cast<double>(schedule_.splits[i].tile);
-    count *= std::ceil(extent(i) / tile) * tile;
+    const schedule::Split &split = schedule_.splits[i];
+    const double tile = static_cast<double>(split.tile);
+    count *=
+        std::ceil(extent(i) / tile) * std::ceil(tile / static_cast<double>(split.copy_stride()));
   }
   return count;
 }
@@ -162,13 +177,10 @@ double WorkItemShape::fetched_registers() const {
 }
 
 double WorkItemShape::tile_registers() const {
-  double accumulators = 1;
-  for (const IndexId i : output_indices(nest_))
-    accumulators *= copies(i);
-  double fewest = accumulators;
+  double fewest = accumulators();
   for (const Operand &input : nest_.inputs)
     fewest = std::min(fewest, fragments(input));
-  return accumulators + fewest;
+  return accumulators() + fewest;
 }
 
 double WorkItemShape::offset_registers() const {
@@ -206,7 +218,8 @@ double WorkItemShape::available_registers() const {
 }
 
 double WorkItemShape::local_bytes() const {
-  double bytes = static_cast<double>(schedule::result_bytes(nest_, schedule_));
+  double bytes = static_cast<double>(schedule::result_bytes(nest_, schedule_) +
+                                     schedule::lane_buffer_bytes(nest_, schedule_));
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
     if (is_staged(schedule_.fills[k]))
       bytes += static_cast<double>(

@@ -29,12 +29,16 @@ public:
 
   // Register copies of an output index, vector elements included.
   double copies(IndexId i) const;
+  // Neighbours of a reduced index that a work-item takes as a vector: a reduced point of its own.
+  double reduced_vector() const;
+  // Accumulators of a work-item.
+  double accumulators() const;
   // Elements of an operand that a work-item uses per reduced point, and the reads that bring them.
   double fragments(const nest::Operand &operand) const;
   double vectors(const nest::Operand &operand) const;
   // Steps that a block walks one after another.
   double steps() const;
-  // Of one step, with the padding of chunks.
+  // Of one step and one work-item, with the padding of chunks and of lanes.
   double reduced_points() const;
   // How often a step fills the buffer of an input.
   double refills(int input) const;

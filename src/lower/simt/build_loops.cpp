@@ -48,13 +48,13 @@ std::vector<StmtRef> declare_origins(Context &cx) {
   return lets;
 }
 
-// The work-item's number taken apart into its offset in each output index.
+// The work-item's number taken apart into its offset in each index.
 std::vector<StmtRef> declare_lanes(Context &cx) {
   std::vector<StmtRef> lets;
   const std::vector<schedule::LanePart> parts = lane_digits(cx.schedule);
   if (cx.block_size() == 1)
     return lets;
-  Indexed<IndexId, std::int64_t> weight(cx.outputs(), 1);
+  Indexed<IndexId, std::int64_t> weight(cx.nest.indices.size(), 1);
   std::int64_t below = 1; // work-items of the parts further right
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     const IndexId index = part->index;
@@ -69,7 +69,7 @@ std::vector<StmtRef> declare_lanes(Context &cx) {
   }
   if (parts.size() == 1)
     return lets;
-  for (const IndexId i : output_indices(cx.nest)) {
+  for (const IndexId i : cx.nest.indices.ids()) {
     if (weight[i] == 1)
       continue;
     const VarId var = cx.build.variable("l_" + cx.nest.indices[i].name, {});

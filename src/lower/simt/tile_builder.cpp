@@ -89,6 +89,10 @@ ExprRef TileBuilder::copy_number(const std::vector<IndexId> &indices) const {
   return number;
 }
 
+ExprRef TileBuilder::acc_position() const {
+  return b_.mul(copy_number(all_copied()), b_.integer(acc_apart_));
+}
+
 ExprRef TileBuilder::valid_lanes() const {
   if (partial_lanes_ == 0)
     return nullptr;
@@ -158,9 +162,10 @@ StmtRef TileBuilder::build() {
   }
   const double start = nest::initial_value(cx_.nest.agg, schedule::held_type(cx_.nest));
   body.push_back(for_copies(
-      all, [&] { return b_.store(acc_, copy_number(all), b_.real(start, value_type())); }));
+      all, [&] { return b_.store(acc_, acc_position(), b_.real(start, value_type())); }));
   body.push_back(chunk_loops(cx_, [&] { return chunk(); }));
-  body.push_back(store_results());
+  body.push_back(reduce_lanes());
+  body.push_back(where(is_first_lane(), store_results()));
   return b_.block(std::move(body));
 }
 
@@ -218,8 +223,7 @@ ExprRef TileBuilder::combined(const std::vector<ExprRef> &operands) {
 }
 
 StmtRef TileBuilder::accumulate_one(const std::vector<ExprRef> &operands) {
-  const std::vector<IndexId> all = all_copied();
-  const ExprRef position = copy_number(all);
+  const ExprRef position = acc_position();
   const ExprRef old = b_.load(acc_, position, cx_.width());
   const Agg agg = cx_.nest.agg;
   if (const DotOp *dot = cx_.schedule.dot) {
@@ -368,9 +372,9 @@ StmtRef TileBuilder::store_results() {
   const DType type = type_of(cx_.nest, cx_.nest.out);
   const std::int64_t stride = vector_ ? cx_.result_form.coeff[*vector_] : 1;
   return for_copies(all, [&] {
-    const ExprRef valid = valid_elems(nullptr, cx_.width() > 1);
-    const ExprRef acc =
-        cx_.nest.inputs.empty() ? nullptr : b_.load(acc_, copy_number(all), cx_.width());
+    const int width = cx_.result_width();
+    const ExprRef valid = valid_elems(nullptr, width > 1);
+    const ExprRef acc = cx_.nest.inputs.empty() ? nullptr : b_.load(acc_, acc_position(), width);
     const ExprRef value = post_value(cx_, cx_.nest.post, acc, valid);
     const ExprRef stored = b_.cast(value, type);
     if (cx_.turned != nullptr)
@@ -378,7 +382,7 @@ StmtRef TileBuilder::store_results() {
                       cx_.is_vector() ? valid : nullptr);
     const ExprRef at = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
     return b_.store(cx_.result, at, b_.cast(stored, b_.kernel()[cx_.result].type.elem),
-                    cx_.width() > 1 ? stride : 1, valid);
+                    width > 1 ? stride : 1, valid);
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "lower/context.h"
 #include "schedule/dots.h"
+#include "schedule/lane_reduction.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -28,6 +29,7 @@ public:
 
 private:
   kernel::Type value_type() const { return {schedule::held_type(cx_.nest), cx_.width()}; }
+  kernel::ExprRef acc_position() const; // of the current copy
   // Of the value of an input in all lanes.
   kernel::Type operand_type(int input) const {
     return {schedule::held_type(cx_.nest, cx_.schedule, input),
@@ -74,6 +76,12 @@ private:
     return condition ? b_.branch(condition, body) : body;
   }
   kernel::ExprRef predicate() const;
+  // What the lanes of reduced indices accumulated, combined; those that hold it then.
+  kernel::StmtRef reduce_lanes();
+  kernel::StmtRef fold_vectors();
+  kernel::StmtRef lane_round(const schedule::LaneRound &round);
+  kernel::ExprRef lane_place() const;
+  kernel::ExprRef is_first_lane() const;
   kernel::StmtRef store_results();
   kernel::StmtRef store_vectors(std::int64_t together);
 
@@ -84,6 +92,7 @@ private:
   Indexed<IndexId, bool> ragged_;         // of output indices: work-items may be past its extent
   std::int64_t partial_lanes_ = 0;        // of the last copy of the vector index; 0: full
   kernel::BufferId acc_{-1};
+  std::int64_t acc_apart_ = 1;            // from one copy to the next
   std::vector<kernel::ExprRef> bases_;    // by input
   std::vector<kernel::BufferId> streams_; // by input: the registers it streams through
   kernel::ExprRef slot_{};                // which of them are read or written: 0, 1, …

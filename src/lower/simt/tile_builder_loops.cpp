@@ -41,16 +41,16 @@ StmtRef TileBuilder::reduced_loops(std::size_t level) {
 
 StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
   const std::int64_t extent = cx_.schedule.splits[index].tile;
-  const std::int64_t group = cx_.schedule.splits[index].vec;
-  const std::int64_t unroll = cx_.schedule.splits[index].keep * group;
+  const std::int64_t apart = cx_.schedule.splits[index].copy_stride();
+  const std::int64_t unroll = cx_.schedule.splits[index].step();
   const std::string &name = cx_.nest.indices[index].name;
   if (schedule::stream_registers(cx_.schedule) > 0 &&
       schedule::stream_index(cx_.nest, cx_.schedule) == index)
     return streamed_loop(index, body);
   const auto unrolled = [&](ExprRef start, std::int64_t count) {
     const VarId var = b_.variable("u_" + name, {});
-    cx_.value[index] = b_.add(start, b_.var(var));
-    return b_.loop(var, ForKind::Unroll, b_.integer(0), b_.integer(count), group, body());
+    cx_.value[index] = b_.add(b_.add(start, b_.var(var)), cx_.lane_at[index]);
+    return b_.loop(var, ForKind::Unroll, b_.integer(0), b_.integer(count), apart, body());
   };
   if (cx_.schedule.splits[index].clip) {
     const TapRange taps = clipped_taps(cx_, index);
@@ -67,8 +67,14 @@ StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
   } else {
     parts.push_back(unrolled(b_.integer(0), whole));
   }
-  if (whole < extent)
-    parts.push_back(unrolled(b_.integer(whole), extent - whole));
+  const std::int64_t full = extent / apart * apart; // points of copies that all lanes have
+  if (whole < full)
+    parts.push_back(unrolled(b_.integer(whole), full - whole));
+  if (full < extent) {
+    cx_.value[index] = b_.add(b_.integer(full), cx_.lane_at[index]);
+    const ExprRef exists = b_.scalar(ScalarOp::Lt, {cx_.value[index], b_.integer(extent)});
+    parts.push_back(b_.branch(exists, body()));
+  }
   return b_.block(std::move(parts));
 }
 
