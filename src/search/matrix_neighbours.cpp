@@ -85,8 +85,8 @@ void MatrixChange::change_instruction() {
   }
   std::vector<const CoreOp *> alike;
   for (const CoreOp &op : core_ops())
-    if (tilefuse::is_wgmma(op) && op.a.type == core.op->a.type && op.d.type == core.op->d.type &&
-        op.tf32 == core.op->tf32)
+    if (tilefuse::is_wgmma(op) && op.a.type == core.op->a.type && op.b.type == core.op->b.type &&
+        op.d.type == core.op->d.type && op.tf32 == core.op->tf32)
       alike.push_back(&op);
   core.op = random_.of(alike);
   if (core.swap_ab)

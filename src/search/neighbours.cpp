@@ -317,7 +317,7 @@ void Change::change_dot() {
 }
 
 void Change::one() {
-  constexpr std::array<Step, 19> kSteps = {
+  constexpr std::array<Step, 20> kSteps = {
       &Change::change_tile,          &Change::change_tile,      &Change::change_tile,
       &Change::change_tile,          &Change::change_copies,    &Change::change_copies,
       &Change::swap_loops,           &Change::change_unrolling, &Change::change_chunk,

@@ -49,6 +49,11 @@ constexpr CoreOp wide(std::string_view name, DType type, int n, int k, DType sum
   return {name, 64, n, k, {type, 64, k}, {type, k, n}, wide_d_of(sum, n), tf32};
 }
 
+// Of bytes, those of one operand with a sign.
+constexpr CoreOp wide_bytes(std::string_view name, DType a, DType b, int n) {
+  return {name, 64, n, 32, {a, 64, 32}, {b, 32, n}, wide_d_of(kI32, n)};
+}
+
 constexpr std::array kOps = std::to_array<CoreOp>({
     {"m16n8k16.f16.f32", 16, 8, 16, a_of(kF16, 16, 8, 2), b_of(kF16, 8, 2), d_of(kF32, 16)},
     {"m16n8k16.f16.f16", 16, 8, 16, a_of(kF16, 16, 8, 2), b_of(kF16, 8, 2), d_of(kF16, 16)},
@@ -60,6 +65,8 @@ constexpr std::array kOps = std::to_array<CoreOp>({
     {"m16n8k4.tf32.f32", 16, 8, 4, a_of(kF32, 16, 4, 1), b_of(kF32, 4, 1), d_of(kF32, 16), true},
     {"m16n8k32.s8.s32", 16, 8, 32, a_of(kI8, 16, 8, 4), b_of(kI8, 8, 4), d_of(kI32, 16)},
     {"m16n8k32.u8.s32", 16, 8, 32, a_of(kU8, 16, 8, 4), b_of(kU8, 8, 4), d_of(kI32, 16)},
+    {"m16n8k32.u8.s8.s32", 16, 8, 32, a_of(kU8, 16, 8, 4), b_of(kI8, 8, 4), d_of(kI32, 16)},
+    {"m16n8k32.s8.u8.s32", 16, 8, 32, a_of(kI8, 16, 8, 4), b_of(kU8, 8, 4), d_of(kI32, 16)},
     {"m16n8k16.s8.s32", 16, 8, 16, a_of(kI8, 16, 4, 4), b_of(kI8, 4, 4), d_of(kI32, 16)},
     {"m16n8k16.u8.s32", 16, 8, 16, a_of(kU8, 16, 4, 4), b_of(kU8, 4, 4), d_of(kI32, 16)},
     {"m8n8k16.s8.s32", 8, 8, 16, a_of(kI8, 8, 4, 4), b_of(kI8, 4, 4), d_of(kI32, 8)},
@@ -133,6 +140,30 @@ constexpr std::array kOps = std::to_array<CoreOp>({
     wide("m64n208k32.u8.s32", kU8, 208, 32, kI32),
     wide("m64n224k32.u8.s32", kU8, 224, 32, kI32),
     wide("m64n256k32.u8.s32", kU8, 256, 32, kI32),
+    wide_bytes("m64n16k32.u8.s8.s32", kU8, kI8, 16),
+    wide_bytes("m64n32k32.u8.s8.s32", kU8, kI8, 32),
+    wide_bytes("m64n48k32.u8.s8.s32", kU8, kI8, 48),
+    wide_bytes("m64n64k32.u8.s8.s32", kU8, kI8, 64),
+    wide_bytes("m64n80k32.u8.s8.s32", kU8, kI8, 80),
+    wide_bytes("m64n96k32.u8.s8.s32", kU8, kI8, 96),
+    wide_bytes("m64n112k32.u8.s8.s32", kU8, kI8, 112),
+    wide_bytes("m64n128k32.u8.s8.s32", kU8, kI8, 128),
+    wide_bytes("m64n192k32.u8.s8.s32", kU8, kI8, 192),
+    wide_bytes("m64n208k32.u8.s8.s32", kU8, kI8, 208),
+    wide_bytes("m64n224k32.u8.s8.s32", kU8, kI8, 224),
+    wide_bytes("m64n256k32.u8.s8.s32", kU8, kI8, 256),
+    wide_bytes("m64n16k32.s8.u8.s32", kI8, kU8, 16),
+    wide_bytes("m64n32k32.s8.u8.s32", kI8, kU8, 32),
+    wide_bytes("m64n48k32.s8.u8.s32", kI8, kU8, 48),
+    wide_bytes("m64n64k32.s8.u8.s32", kI8, kU8, 64),
+    wide_bytes("m64n80k32.s8.u8.s32", kI8, kU8, 80),
+    wide_bytes("m64n96k32.s8.u8.s32", kI8, kU8, 96),
+    wide_bytes("m64n112k32.s8.u8.s32", kI8, kU8, 112),
+    wide_bytes("m64n128k32.s8.u8.s32", kI8, kU8, 128),
+    wide_bytes("m64n192k32.s8.u8.s32", kI8, kU8, 192),
+    wide_bytes("m64n208k32.s8.u8.s32", kI8, kU8, 208),
+    wide_bytes("m64n224k32.s8.u8.s32", kI8, kU8, 224),
+    wide_bytes("m64n256k32.s8.u8.s32", kI8, kU8, 256),
 });
 
 void move(Place &at, std::span<const Digit> digits, int number) {

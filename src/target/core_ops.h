@@ -58,7 +58,7 @@ struct Place {
 Place place(const Fragment &fragment, int lane, int value);
 
 struct CoreOp {
-  std::string_view name; // "m16n8k16.f16.f32": shape, type of a and b, type of d
+  std::string_view name; // "m16n8k16.f16.f32": shape, type of a and b (or of each), type of d
   int m = 0;
   int n = 0;
   int k = 0;

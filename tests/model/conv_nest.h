@@ -16,6 +16,7 @@ struct Conv {
   int stride = 1, dilation = 1, pad = 1;
   std::string in = "f16", out = "f16", acc = "f32";
   std::string post = "max(acc + f32($0), 0)";
+  std::string filter = {}; // its type; empty: that of `in`
 };
 
 // Channels innermost, filter [k][r][s][c], a bias.
@@ -28,16 +29,17 @@ inline poly::Group group_of(const Conv &v) {
     return v.pad == 0 ? text : fmt::format("{} - {}", text, v.pad);
   };
   const char *mark = v.pad == 0 ? "" : "?";
-  return {nest::parse_nest(fmt::format(
-      "nest conv {{\n  index n {0}, y {1}, x {2}, m {3} | r {4}, s {5}, c {6}\n"
-      "  slot 0 {7} {8}, 1 {7} {9}, 2 {10} {11}, 3 f32 {3}\n  acc {12} = sum mul\n"
-      "  in 0 + 0 [n:{0}*{13}, {14}:{15}{16}*{17}, {18}:{19}{16}*{6}, c:{6}*1]\n"
-      "  in 1 + 0 const [m:{3}*{20}, r:{4}*{21}, s:{5}*{6}, c:{6}*1]\n"
-      "  out 2 + 0 [n:{0}*{22}, y:{1}*{23}, x:{2}*{3}, m:{3}*1]\n"
-      "  extra 3 + 0 const [m:{3}*1]\n  post {24}\n}}\n",
-      v.n, p, q, v.k, v.r, v.s, v.c, v.in, v.n * v.h * v.w * v.c, v.k * v.r * v.s * v.c, v.out,
-      v.n * p * q * v.k, v.acc, v.h * v.w * v.c, subscript("y", "r"), v.h, mark, v.w * v.c,
-      subscript("x", "s"), v.w, v.r * v.s * v.c, v.s * v.c, p * q * v.k, q * v.k, v.post))};
+  return {nest::parse_nest(
+      fmt::format("nest conv {{\n  index n {0}, y {1}, x {2}, m {3} | r {4}, s {5}, c {6}\n"
+                  "  slot 0 {7} {8}, 1 {25} {9}, 2 {10} {11}, 3 f32 {3}\n  acc {12} = sum mul\n"
+                  "  in 0 + 0 [n:{0}*{13}, {14}:{15}{16}*{17}, {18}:{19}{16}*{6}, c:{6}*1]\n"
+                  "  in 1 + 0 const [m:{3}*{20}, r:{4}*{21}, s:{5}*{6}, c:{6}*1]\n"
+                  "  out 2 + 0 [n:{0}*{22}, y:{1}*{23}, x:{2}*{3}, m:{3}*1]\n"
+                  "  extra 3 + 0 const [m:{3}*1]\n  post {24}\n}}\n",
+                  v.n, p, q, v.k, v.r, v.s, v.c, v.in, v.n * v.h * v.w * v.c, v.k * v.r * v.s * v.c,
+                  v.out, v.n * p * q * v.k, v.acc, v.h * v.w * v.c, subscript("y", "r"), v.h, mark,
+                  v.w * v.c, subscript("x", "s"), v.w, v.r * v.s * v.c, v.s * v.c, p * q * v.k,
+                  q * v.k, v.post, v.filter.empty() ? v.in : v.filter))};
 }
 
 // MegEngine's layout: [n][c / 32][y][x][32], filter [c / 32][r][s][m][32], scales per channel.

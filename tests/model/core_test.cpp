@@ -169,6 +169,24 @@ TEST(Core, CopiesAndStoresFillTheirSectors) {
   }
 }
 
+// Data of one sign and filters of the other, as quantised models have them.
+TEST(Core, BytesOfWhichOneOperandHasASign) {
+  const Target target = sm80();
+  for (const bool is_data : {false, true}) {
+    const poly::Group group = group_of({.c = 64,
+                                        .k = 64,
+                                        .in = is_data ? "i8" : "u8",
+                                        .out = "i32",
+                                        .acc = "i32",
+                                        .post = "acc + i32($0)",
+                                        .filter = is_data ? "u8" : "i8"});
+    const auto all = search::core_schedules(group.anchor, target, false);
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(all.front().core.op->name, is_data ? "m16n8k32.s8.u8.s32" : "m16n8k32.u8.s8.s32");
+    check_schedules(group, target, all, 7);
+  }
+}
+
 TEST(Core, NothingIsDividedInTheMainLoop) {
   const poly::Group group = group_of({.c = 64, .k = 64, .stride = 2});
   const Target target = sm80();

@@ -129,6 +129,29 @@ TEST(Wgmma, BytesAreStoredBySixteen) {
   check_forms(group, all, 5);
 }
 
+// Data without a sign and filters with one; where the operands are swapped, the filter is a.
+TEST(Wgmma, BytesOfWhichOneOperandHasASign) {
+  const poly::Group group = group_of({.n = 2,
+                                      .h = 5,
+                                      .w = 5,
+                                      .c = 64,
+                                      .k = 128,
+                                      .in = "u8",
+                                      .out = "u8",
+                                      .acc = "i32",
+                                      .post = "u8(max(min(round(f32(acc) * f32($0)), 255), 0))",
+                                      .filter = "i8"});
+  int swapped = 0;
+  const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
+  for (const schedule::Schedule &each : all) {
+    EXPECT_EQ(each.core.op->a.type, each.core.swap_ab ? DType::I8 : DType::U8);
+    EXPECT_EQ(each.core.op->b.type, each.core.swap_ab ? DType::U8 : DType::I8);
+    swapped += each.core.swap_ab ? 1 : 0;
+  }
+  EXPECT_GT(swapped, 0);
+  check_forms(group, all, 5);
+}
+
 // The data goes on where its blocks end, and so does the filter.
 TEST(Wgmma, StepsOfBlocksEndWithTheDepth) {
   const poly::Group group{nest::parse_nest(R"(nest conv {

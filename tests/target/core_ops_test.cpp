@@ -70,7 +70,8 @@ TEST(CoreOps, Tf32) {
 }
 
 TEST(CoreOps, Bytes) {
-  for (const char *name : {"m16n8k32.s8.s32", "m16n8k32.u8.s32"}) {
+  for (const char *name :
+       {"m16n8k32.s8.s32", "m16n8k32.u8.s32", "m16n8k32.u8.s8.s32", "m16n8k32.s8.u8.s32"}) {
     expect_fragment(op(name).a, 16, [](int t, int g, int i) {
       return Place{g + 8 * ((i >> 2) & 1), 4 * t + (i & 3) + 16 * (i >> 3)};
     });

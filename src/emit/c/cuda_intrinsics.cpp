@@ -210,12 +210,11 @@ std::string statement(CContext &cx, const kernel::Wgmma &node) {
   std::string flags = is_real ? ", 1, 1" : "";
   if (size == 2)
     flags += fmt::format(", {}, {}", node.a_panel != 0 ? 1 : 0, node.b_panel != 0 ? 1 : 0);
-  const std::string type = ptx_type(op, op.a.type);
   const std::string text = fmt::format(
       "{{ .reg .pred p; setp.ne.b32 p, %{}, 0; wgmma.mma_async.sync.aligned.m{}n{}k{}.{}.{}.{} "
       "{{{}}}, %{}, %{}, p{}; }}",
-      count + 2, op.m, op.n, op.k, is_real ? "f32" : "s32", type, type, registers, count, count + 1,
-      flags);
+      count + 2, op.m, op.n, op.k, is_real ? "f32" : "s32", ptx_type(op, op.a.type),
+      ptx_type(op, op.b.type), registers, count, count + 1, flags);
   return fmt::format(
       "asm volatile(\"{}\" : {} : \"l\"({}), \"l\"({}), \"r\"((int)({})));", text, outputs,
       descriptor(pointer(cx, node.a), node.a_row_bytes, node.a_panel * size, node.a_lines * size),

@@ -21,12 +21,11 @@ std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) /
 } // namespace
 
 const CoreOp *core_op_for(const Nest &nest, bool tf32) {
-  const DType type = type_of(nest, nest.inputs[0]);
-  if (nest.inputs.size() != 2 || type_of(nest, nest.inputs[1]) != type)
-    return nullptr;
+  const SideTypes types = side_types(nest, false);
   for (const CoreOp &op : core_ops())
-    if (op.m == kCoreRows && op.a.type == type && op.tf32 == tf32 && op.d.type == held_type(nest) &&
-        op.k * size_bytes(type) == kStepBytes)
+    if (op.m == kCoreRows && op.a.type == types.data && op.b.type == types.filter &&
+        op.tf32 == tf32 && op.d.type == held_type(nest) &&
+        op.k * size_bytes(op.a.type) == kStepBytes)
       return &op;
   return nullptr;
 }

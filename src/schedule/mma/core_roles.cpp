@@ -255,6 +255,14 @@ CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {
   return roles_in(nest, *sides, schedule.order);
 }
 
+SideTypes side_types(const Nest &nest, bool is_of_wgmma) {
+  const std::optional<Sides> sides = sides_of(nest, is_of_wgmma);
+  if (!sides)
+    return {};
+  return {type_of(nest, nest.inputs[at(sides->roles.data)]),
+          type_of(nest, nest.inputs[at(sides->roles.filter)])};
+}
+
 Pipe &data_pipe(const Nest &nest, Schedule &schedule) {
   return schedule.pipes[at(core_roles(nest, schedule).data)];
 }

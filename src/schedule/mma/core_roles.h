@@ -49,6 +49,12 @@ bool is_contiguous(const nest::Operand &operand, IndexId index);
 // Why no matrix instruction can compute the nest, or nothing when some can.
 std::optional<std::string> no_core_roles(const nest::Nest &nest);
 CoreRoles core_roles(const nest::Nest &nest, const Schedule &schedule);
+// The types of both inputs; nothing where no_core_roles() gives a reason.
+struct SideTypes {
+  std::optional<DType> data;
+  std::optional<DType> filter;
+};
+SideTypes side_types(const nest::Nest &nest, bool is_of_wgmma);
 // The pipe of the input that is data.
 Pipe &data_pipe(const nest::Nest &nest, Schedule &schedule);
 

@@ -80,12 +80,13 @@ std::int64_t storing_warps(const Schedule &schedule) {
          schedule.roles.math.instances;
 }
 
-const CoreOp *wgmma_op_for(const Nest &nest, std::int64_t columns, bool tf32) {
-  if (nest.inputs.size() != 2 || type_of(nest, nest.inputs[1]) != type_of(nest, nest.inputs[0]))
-    return nullptr;
+const CoreOp *wgmma_op_for(const Nest &nest, const WgmmaShape &shape) {
+  const SideTypes types = side_types(nest, true);
+  const std::optional<DType> a = shape.swap_ab ? types.filter : types.data;
+  const std::optional<DType> b = shape.swap_ab ? types.data : types.filter;
   for (const CoreOp &op : core_ops())
-    if (is_wgmma(op) && op.n == columns && op.a.type == type_of(nest, nest.inputs[0]) &&
-        op.tf32 == tf32 && op.d.type == held_type(nest))
+    if (is_wgmma(op) && op.n == shape.columns && op.a.type == a && op.b.type == b &&
+        op.tf32 == shape.tf32 && op.d.type == held_type(nest))
       return &op;
   return nullptr;
 }

@@ -50,6 +50,11 @@ TileGrid tile_grid(const Gemm &gemm);
 // Warps that multiply and store.
 std::int64_t storing_warps(const Schedule &schedule);
 // The row of the core table with so many columns for the nest's types, or null.
-const CoreOp *wgmma_op_for(const nest::Nest &nest, std::int64_t columns, bool tf32);
+struct WgmmaShape {
+  std::int64_t columns = 0;
+  bool tf32 = false;
+  bool swap_ab = false; // a is the filter, b the data
+};
+const CoreOp *wgmma_op_for(const nest::Nest &nest, const WgmmaShape &shape);
 
 } // namespace tilefuse::schedule

@@ -173,8 +173,10 @@ Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
 // The sizes with the widest rows that the depth fills.
 std::optional<Schedule> form_of(const Nest &nest, const Target &target, const TileSizes &sizes,
                                 Form form, bool tf32) {
-  const CoreOp *op =
-      wgmma_op_for(nest, form.is_swapped ? sizes.rows / sizes.group_rows : sizes.op_columns, tf32);
+  const CoreOp *op = wgmma_op_for(
+      nest, {.columns = form.is_swapped ? sizes.rows / sizes.group_rows : sizes.op_columns,
+             .tf32 = tf32,
+             .swap_ab = form.is_swapped});
   for (const std::int64_t row_bytes : kRowBytes) {
     if (op == nullptr)
       break;
@@ -388,7 +390,8 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
       kNames.begin());
   const auto kind = static_cast<Kind>(number % kKinds);
   const bool tf32 = number >= kKinds;
-  const CoreOp *op = wgmma_op_for(nest, kGroupRows, tf32);
+  const CoreOp *op =
+      wgmma_op_for(nest, {.columns = kGroupRows, .tf32 = tf32, .swap_ab = kind == kSwapped});
   if (op == nullptr)
     return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};
   const std::vector<Schedule> all = forms_of(nest, target, kind, tf32);
