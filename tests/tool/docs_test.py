@@ -171,7 +171,7 @@ class Commands(ToolTest):
         """Every `--option` in running text is one of some verb, or of what builds and tests the program."""
         verbs = set(re.findall(r"^  ([a-z]+) ", self.succeed("--help"), re.MULTILINE)) - {"tilefuse"}
         known = set(re.findall(r"--[\w-]+", self.succeed("--help") + "".join(self.succeed(verb, "--help") for verb in verbs)))
-        known |= {"--preset", "--build", "--test-dir", "--update", "--seconds", "--corpus", "--tool", "--base", "--gpus"}
+        known |= {"--preset", "--build", "--test-dir", "--update", "--seconds", "--corpus", "--tool", "--base", "--gpus", "--processes"}
         for document in DOCUMENTS:
             text = (ROOT / document).read_text(encoding="utf-8")
             asked = {option for code in re.findall(r"`([^`\n]+)`", text) for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", code)}
