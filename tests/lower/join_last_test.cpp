@@ -16,6 +16,7 @@
 #include "model/core_cases.h"
 #include "model/plan/pack.h"
 #include "nest/flatten/split.h"
+#include "schedule/lane_reduction.h"
 #include "schedule/members.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/network/launches.h"
@@ -32,6 +33,16 @@ Target opencl() {
   target.backend = "opencl";
   target.isa = "CL1.2 device_atomics";
   return testing::with_row(target, "opencl_gpu");
+}
+
+// The best schedule whose work-items add parts one after the other, as the joins of one launch do; the best of all may
+// deal them over lanes, and so add them in another order.
+schedule::Schedule in_order(const nest::Nest &join, const Target &target) {
+  for (const search::Candidate &each : search::candidates(join, target, 100))
+    if (schedule::lane_rounds(join, each.schedule).empty() &&
+        !schedule::has_reduced_vector(join, each.schedule))
+      return each.schedule;
+  throw Error(ErrorCode::Unsupported, "no schedule adds parts in order");
 }
 
 // A reduction in parts, as one launch or two.
@@ -51,7 +62,7 @@ struct Joined {
       kernels.push_back({{{nest, {}}, ids, "conv", {}, joins}, std::move(schedule)});
     };
     add(nests.partial, nests.partial_slots, false, partial);
-    add(nests.join, nests.join_slots, true, search::pick(nests.join, target));
+    add(nests.join, nests.join_slots, true, in_order(nests.join, target));
     launches =
         search::choose_launches(std::move(kernels), target, search::pick_of_size(target), in_one);
   }
