@@ -37,12 +37,13 @@ std::string fetch(const std::string &to, const std::string &from, const Fragment
 }
 
 std::string product_text(const CoreOp &op) {
-  const std::string in(to_string(op.a.type));
+  const std::string a(to_string(op.a.type));
+  const std::string b(to_string(op.b.type));
   const std::string out(to_string(op.d.type));
   std::string text = fmt::format(
-      "kernel mma blocks 1 block_size 32 {{\nglobal const x {0}[{2}]\nglobal const w {0}[{3}]\n"
-      "global y {1}[{4}]\nlocal sa {0}[{2}]\nlocal sb {0}[{3}]\n",
-      in, out, op.m * op.k, op.n * op.k, op.m * op.n);
+      "kernel mma blocks 1 block_size 32 {{\nglobal const x {0}[{3}]\nglobal const w {1}[{4}]\n"
+      "global y {2}[{5}]\nlocal sa {0}[{3}]\nlocal sb {1}[{4}]\n",
+      a, b, out, op.m * op.k, op.n * op.k, op.m * op.n);
   text += fmt::format("register a {}[1]\nregister b {}[1]\nregister d {}[1]\n", type_of(op.a),
                       type_of(op.b), type_of(op.d));
   text += fill("sa", "x", op.m * op.k) + fill("sb", "w", op.n * op.k) + "barrier\n";
