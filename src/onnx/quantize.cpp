@@ -205,11 +205,11 @@ private:
                  stored.end());
   }
 
-  // As files of version 4 and later have it, constants are no inputs.
+  // Constants are no inputs, as files of version 4 and later may have it: what is rounded here is
+  // not to be given at a run.
   void drop_constant_inputs() {
-    if (file_.model.ir_version() >= kConstantsAreNoInputs)
-      return;
-    file_.model.set_ir_version(kConstantsAreNoInputs);
+    if (file_.model.ir_version() < kConstantsAreNoInputs)
+      file_.model.set_ir_version(kConstantsAreNoInputs);
     std::set<std::string> constants;
     for (const onnx::TensorProto &tensor : graph_.initializer())
       constants.insert(tensor.name());
