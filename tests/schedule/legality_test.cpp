@@ -44,12 +44,6 @@ constexpr auto kNoRefusals = std::to_array<std::string_view>({
 });
 
 constexpr auto kNotYetProvoked = std::to_array<std::string_view>({
-    "vectors of {} do not divide reduced index {}",
-    "{} is clipped and has lanes",
-    "input {} is packed and read in vectors of reduced index {}",
-    "lanes of a reduced index have nothing to combine",
-    "results are stored local beside lanes of a reduced index",
-    "an input streams beside lanes of a reduced index",
     "taps move a window where no pixel does",
     "it does not feed the anchor",
     "a producer's inputs are straight",
