@@ -141,9 +141,9 @@ class Slot:
 
     def _bind(self, array: Any, data: int, device: tuple[int, int] = (_CPU, 0), offset: int = 0) -> int:
         """Elements in row-major order at an address or in a buffer of a device."""
+        self.on_device = device[0] != _CPU
         if device != self.device:
-            self.device, self.on_device = device, device[0] != _CPU
-            self.shape = None
+            self.device, self.shape = device, None
             self.tensor.device.device_type, self.tensor.device.device_id = device
         dtype = array.dtype
         if array.shape != self.shape or dtype != self.dtype:

@@ -7,6 +7,7 @@ import pathlib
 import sys
 import tempfile
 import threading
+import types
 import unittest
 
 import numpy as np
@@ -15,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tool"))
 from support import GLYPHS, main  # noqa: E402
 
 import tilefuse as tf  # noqa: E402
+from tilefuse import _arrays  # noqa: E402
 
 SCALE = "function scale(X[N]; F) -> (Y) { Y = F * X; }"
 MODEL = GLYPHS / "model.onnx"
@@ -22,6 +24,16 @@ MODEL = GLYPHS / "model.onnx"
 
 def address(array):
     return array.__array_interface__["data"][0]
+
+
+class Other:
+    """An array of which all that is known is DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
 
 
 def resident():
@@ -71,15 +83,40 @@ class Arrays(unittest.TestCase):
             self.assertEqual(twice(np.ones(4, name)).dtype, np.dtype(name))
 
     def test_dlpack(self):
-        class Other:
-            def __init__(self, array):
-                self.array = array
-
-            def __dlpack__(self, **options):
-                return self.array.__dlpack__(**options)
-
         x = np.arange(8, dtype=np.float32)
         np.testing.assert_array_equal(self.scale(Other(x), F=2), 2 * x)
+
+
+class OnCuda:
+    """A tensor as torch has it on a GPU, without one: where its memory lies is told alone."""
+    is_cuda, shape, dtype, device = True, (4,), "torch.float32", types.SimpleNamespace(index=0)
+
+    def detach(self):
+        return self
+
+    def contiguous(self):
+        return self
+
+    def is_contiguous(self):
+        return True
+
+    def data_ptr(self):
+        return 256
+
+
+OnCuda.__module__ = "torch"
+
+
+class Places(unittest.TestCase):
+    """What is told of an array's memory, whatever was bound before."""
+
+    def test_a_slot_follows_its_arrays(self):
+        slot = _arrays.Slot(0, 0, lambda *_bound: 0)
+        host = np.zeros(4, np.float32)
+        for array, on_device in ((OnCuda(), True), (Other(host), False), (OnCuda(), True), (host, False), (Other(host), False),
+                                 (host, False), (OnCuda(), True)):
+            self.assertEqual(slot.set(array), 0)
+            self.assertIs(slot.on_device, on_device, type(array))
 
 
 class Models(unittest.TestCase):
