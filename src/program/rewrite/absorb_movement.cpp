@@ -60,12 +60,19 @@ private:
     result_.statements.push_back(std::move(statement));
   }
 
-  bool may_read_before(const Statement &statement, const Contraction &body) const {
-    return body.agg != Agg::Assign || movement_of(result_, statement).has_value();
+  // Whether the statement reads what was moved, or has indices that could disappear, and does not
+  // place a tensor in another one.
+  bool may_change(const Statement &statement, const Contraction &body) const {
+    const Shape &shape = result_[statement.out].shape;
+    const bool reads_moved = std::any_of(body.in.begin(), body.in.end(), [&](const Access &access) {
+      return moves_.count(access.tensor) != 0;
+    });
+    return (reads_moved || std::count(shape.begin(), shape.end(), 1) != 0) &&
+           (body.agg != Agg::Assign || movement_of(result_, statement).has_value());
   }
 
   void read_before(Statement &statement, Contraction &body) {
-    if (!may_read_before(statement, body))
+    if (!may_change(statement, body))
       return;
     ReadThrough best(result_, body, result_[statement.out].shape);
     bool is_changed = best.drop_idle_indices();
@@ -113,15 +120,13 @@ private:
       statement.body = std::move(body);
       return;
     }
-    const Tensor &out = result_[statement.out];
-    const TensorId whole = result_.add({.name = out.name, .type = out.type, .shape = from.shape()});
+    const TensorId whole = add_like(result_, statement.out, from.shape());
     append({whole, std::move(body), statement.origin});
     statement.body = View{whole};
   }
 
   TensorId view(TensorId of, const Shape &shape, const std::string &origin) {
-    const TensorId id =
-        result_.add({.name = result_[of].name, .type = result_[of].type, .shape = shape});
+    const TensorId id = add_like(result_, of, shape);
     append({id, View{of}, origin});
     return id;
   }
@@ -186,7 +191,7 @@ private:
     ReadThrough form(result_, *body, result_[id].shape);
     if (!form.write_as(place.factors, place.order))
       return std::nullopt;
-    const TensorId there = like(id, form.shape());
+    const TensorId there = add_like(result_, id, form.shape());
     append({there, form.body(), statement.origin});
     return there;
   }
@@ -210,7 +215,7 @@ private:
     Shape shape;
     for (const std::size_t factor : place.order)
       shape.push_back(place.factors[factor]);
-    const TensorId there = like(statement.out, shape);
+    const TensorId there = add_like(result_, statement.out, shape);
     append({there, std::move(moved), statement.origin});
     return there;
   }
@@ -226,10 +231,6 @@ private:
     if (!shape)
       return std::nullopt;
     return view(id, *shape, origin);
-  }
-
-  TensorId like(TensorId id, const Shape &shape) {
-    return result_.add({.name = result_[id].name, .type = result_[id].type, .shape = shape});
   }
 
   Program result_;

@@ -11,6 +11,8 @@
 #include "program/drop_dead.h"
 #include "program/readers.h"
 #include "program/rewrite/movement.h"
+#include "program/rewrite/rewriter.h"
+#include "program/storage/boxes.h"
 
 namespace tilefuse::program {
 namespace {
@@ -117,9 +119,7 @@ private:
         before(std::get<Map>(statement.body), operand, movement, statement.origin);
     if (!map)
       return false;
-    const TensorId whole = result_.add({.name = result_[statement.out].name,
-                                        .type = result_[statement.out].type,
-                                        .shape = shape(movement.from)});
+    const TensorId whole = add_like(result_, statement.out, shape(movement.from));
     Statement earlier{whole, std::move(*map), statement.origin};
     if (!defer(earlier, movement.from))
       append(std::move(earlier));
@@ -131,44 +131,36 @@ private:
   Statement moving(const Movement &movement, TensorId whole, const Statement &statement) const {
     if (movement.is_view())
       return {statement.out, View{whole}, statement.origin};
-    Contraction copy{.agg = Agg::Assign};
-    for (std::size_t d = 0; d < shape(statement.out).size(); ++d) {
-      copy.indices.push_back("i" + std::to_string(d));
-      copy.out.push_back({std::vector<Rational>(shape(statement.out).size()), {}});
-      copy.out.back().coeff[d] = 1;
-    }
-    copy.in.push_back({whole, *movement.subscripts});
+    Contraction copy = identity(whole, shape(statement.out).size());
+    copy.in[0].subscripts = *movement.subscripts;
     return {statement.out, std::move(copy), statement.origin};
   }
 
   // The map of operands in the shape that `operand`, so moved, comes from.
   std::optional<Map> before(const Map &map, TensorId operand, const Movement &movement,
                             const std::string &origin) {
-    Map result = map;
-    std::vector<std::pair<TensorId, Shape>> views; // by operand that needs one
-    for (TensorId &id : result.operands) {
-      if (const std::optional<TensorId> from = undone(id, operand, movement)) {
-        id = *from;
-        continue;
-      }
-      const std::optional<Shape> wanted = shape_before(id, operand, movement);
+    std::vector<Shape> shapes; // by operand
+    for (const TensorId id : map.operands) {
+      const std::optional<TensorId> from = undone(id, operand, movement);
+      const std::optional<Shape> wanted = from ? shape(*from) : shape_before(id, operand, movement);
       if (!wanted)
         return std::nullopt;
-      if (*wanted != shape(id)) {
-        views.emplace_back(id, *wanted);
-        id = TensorId(-static_cast<int>(views.size()));
-      }
+      shapes.push_back(*wanted);
     }
-    for (TensorId &id : result.operands)
-      if (to_int(id) < 0)
-        id = view(views[at(-to_int(id) - 1)], origin);
+    Map result = map;
+    for (std::size_t k = 0; k < shapes.size(); ++k) {
+      TensorId &id = result.operands[k];
+      const std::optional<TensorId> from = undone(id, operand, movement);
+      id = from ? *from : view(id, shapes[k], origin);
+    }
     return result;
   }
 
-  TensorId view(const std::pair<TensorId, Shape> &of, const std::string &origin) {
-    const TensorId id = result_.add(
-        {.name = result_[of.first].name, .type = result_[of.first].type, .shape = of.second});
-    add({id, View{of.first}, origin});
+  TensorId view(TensorId of, const Shape &wanted, const std::string &origin) {
+    if (shape(of) == wanted)
+      return of;
+    const TensorId id = add_like(result_, of, wanted);
+    add({id, View{of}, origin});
     const auto found = same_.find(id);
     return found == same_.end() ? id : found->second;
   }

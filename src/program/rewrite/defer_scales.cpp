@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "program/drop_dead.h"
 #include "program/readers.h"
+#include "program/rewrite/rewriter.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::program {
@@ -85,14 +86,14 @@ private:
   Statement defer(Statement statement, std::size_t k, std::vector<Statement> &statements) {
     auto &body = std::get<Contraction>(statement.body);
     const Scale scale = *scale_of(body.in[k].tensor);
-    const Tensor out = result_[statement.out];
-    const TensorId product = result_.add({.name = out.name, .type = out.type, .shape = out.shape});
+    const Shape out = result_[statement.out].shape;
+    const TensorId product = add_like(result_, statement.out, out);
     Map map = *scale.map;
     const Shape shape = result_[body.in[k].tensor].shape;
     body.in[k].tensor = in_shape(map.operands[scale.value], shape, statement.origin, statements);
     map.operands[scale.value] = product;
     for (TensorId &id : map.operands)
-      if (result_[id].shape.size() > out.shape.size())
+      if (result_[id].shape.size() > out.size())
         id = in_shape(id, {}, statement.origin, statements);
     after_.push_back({statement.out, std::move(map), statement.origin});
     statement.out = product;
@@ -104,8 +105,7 @@ private:
                     std::vector<Statement> &statements) {
     if (result_[id].shape == shape)
       return id;
-    const TensorId view =
-        result_.add({.name = result_[id].name, .type = result_[id].type, .shape = shape});
+    const TensorId view = add_like(result_, id, shape);
     statements.push_back({view, View{id}, origin});
     return view;
   }

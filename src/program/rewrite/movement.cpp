@@ -26,12 +26,6 @@ Affine over_dimensions(const Affine &form, const std::vector<Affine> &out) {
   return result;
 }
 
-bool is_whole(const Affine &form) {
-  return form.constant.is_integer() &&
-         std::all_of(form.coeff.begin(), form.coeff.end(),
-                     [](const Rational &c) { return c.is_integer(); });
-}
-
 } // namespace
 
 std::optional<Movement> movement_of(const Program &program, const Statement &statement) {
@@ -47,7 +41,7 @@ std::optional<Movement> movement_of(const Program &program, const Statement &sta
   std::vector<Affine> subscripts;
   for (std::size_t d = 0; d < shape.size(); ++d) {
     subscripts.push_back(over_dimensions(read.subscripts[d], body->out));
-    if (!is_whole(subscripts[d]) ||
+    if (!is_integral(subscripts[d]) ||
         !is_within(subscripts[d], shape[d], program[statement.out].shape))
       return std::nullopt;
   }

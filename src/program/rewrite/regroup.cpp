@@ -24,12 +24,6 @@ struct Rest {
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-bool is_whole(const Affine &form) {
-  return form.constant.is_integer() &&
-         std::all_of(form.coeff.begin(), form.coeff.end(),
-                     [](const Rational &c) { return c.is_integer(); });
-}
-
 Rational product(const Shape &factors, std::size_t from) {
   Rational result(1);
   for (std::size_t k = from; k < factors.size(); ++k)
@@ -90,6 +84,12 @@ std::optional<Regrouping> regroup(const Shape &a, const Shape &b) {
   return result;
 }
 
+bool is_integral(const Affine &form) {
+  return form.constant.is_integer() &&
+         std::all_of(form.coeff.begin(), form.coeff.end(),
+                     [](const Rational &c) { return c.is_integer(); });
+}
+
 bool is_within(const Affine &form, std::int64_t size, const Extents &extents) {
   Rational low = form.constant, high = form.constant;
   for (std::size_t i = 0; i < form.coeff.size(); ++i) {
@@ -105,7 +105,7 @@ bool is_within(const Affine &form, std::int64_t size, const Extents &extents) {
 
 std::optional<std::vector<Affine>> digits(const Affine &form, const Shape &factors,
                                           const Extents &extents) {
-  if (!is_whole(form))
+  if (!is_integral(form))
     return std::nullopt;
   std::vector<Affine> result(factors.size());
   Affine rest = form;

@@ -27,6 +27,9 @@ std::optional<Regrouping> regroup(const Shape &a, const Shape &b);
 // Extents of indices that start at 0; 0 where one is not known.
 using Extents = std::vector<std::int64_t>;
 
+// Whether a form has whole coefficients and a whole constant.
+bool is_integral(const Affine &form);
+
 // Whether a form is in [0, size) at every point.
 bool is_within(const Affine &form, std::int64_t size, const Extents &extents);
 

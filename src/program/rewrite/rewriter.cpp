@@ -96,6 +96,10 @@ Affine index_form(int index, std::size_t indices) {
   return form;
 }
 
+TensorId add_like(Program &program, TensorId like, const Shape &shape) {
+  return program.add({.name = program[like].name, .type = program[like].type, .shape = shape});
+}
+
 std::optional<Product> product_of(const Program &program, const Statement &statement) {
   const auto *body = std::get_if<Contraction>(&statement.body);
   if (body == nullptr || body->agg != Agg::Sum || body->comb != Comb::Mul || body->init ||

@@ -22,6 +22,9 @@ bool uses(const Affine &subscript, std::size_t index);
 bool uses(const std::vector<Affine> &subscripts, int index);
 Affine index_form(int index, std::size_t indices);
 
+// A new tensor of another's name and type.
+TensorId add_like(Program &program, TensorId like, const Shape &shape);
+
 // A statement that is a sum of products of two operands without conditions, each index of which is
 // a subscript by itself somewhere.
 struct Product {
