@@ -266,7 +266,8 @@ void Sampler::draw_refinements() {
     attempt([&] { stage_deeper(); });
   for (std::int64_t left = outputs() == 0 ? 0 : random_.between(0, 2); left > 0; --left)
     attempt([&] { widen_lanes(output()); });
-  for (std::int64_t left = has_reduced() ? random_.between(0, 2) : 0; left > 0; --left)
+  const bool deals_rows = has_reduced() && schedule_.lanes == LaneKind::WorkItem;
+  for (std::int64_t left = deals_rows ? random_.between(0, 2) : 0; left > 0; --left)
     attempt([&] { widen_lanes(reduced()); });
   if (random_.chance(50))
     attempt([&] { settle_guards(); });
