@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays as tensors of the library: NumPy's, torch's on CUDA and pyopencl's by where they lie, all others by DLPack. Nothing
 is copied unless elements lie with gaps or unaligned. Arrays of a device are worked with in its own queue: that of pyopencl's
-first array, torch's current stream."""
+first array, which is ordered with those of the others, torch's current stream."""
 from __future__ import annotations
 
 import ctypes
 import sys
 from ctypes import POINTER, byref, c_int64, c_void_p
-from typing import Any, Optional, Sequence
+from typing import Any, List, Optional, Sequence
 
 import numpy as np
 
@@ -63,18 +63,40 @@ def is_opencl(array: Any) -> bool:
     return type(array).__module__.startswith("pyopencl.")
 
 
-def queue_of(example: Any) -> int:
-    """The queue that work with an array of a device belongs into, as C has it."""
-    if is_opencl(example):
-        return int(example.queue.int_ptr)
-    return int(sys.modules["torch"].cuda.current_stream(example.device).cuda_stream) or _LEGACY_STREAM
+def queue_number(queue: Any) -> Optional[int]:
+    """A queue or stream as C has it. torch's default stream is 0 there, which is CUDA's legacy stream, 1."""
+    for name in ("int_ptr", "cuda_stream"):
+        if hasattr(queue, name):
+            return int(getattr(queue, name)) or _LEGACY_STREAM
+    return None if queue is None else int(queue)
+
+
+def queues_of(arrays: Sequence[Any]) -> List[Any]:
+    """The queues that work with these arrays of a device belongs into, each once: None for one of pyopencl's without."""
+    if not is_opencl(arrays[0]):
+        return [sys.modules["torch"].cuda.current_stream(arrays[0].device)]
+    queues: List[Any] = []
+    for array in arrays:
+        if array.queue not in queues:
+            queues.append(array.queue)
+    return queues
+
+
+def order(before: Sequence[Any], after: Sequence[Any]) -> None:
+    """What comes into the queues of OpenCL `after` begins behind what is in those `before`; nothing waits here."""
+    cl = sys.modules["pyopencl"]
+    marks = [cl.enqueue_marker(queue) for queue in before]
+    for queue in before:
+        queue.flush()
+    for queue in after:
+        cl.enqueue_barrier(queue, wait_for=marks)
 
 
 def finish(arrays: Sequence[Any]) -> None:
     """Waits for what was queued before with the arrays of a device among these."""
     for array in arrays:
         if is_opencl(array):
-            array.queue.finish()
+            (array.queue or array).finish()
         elif is_torch(array) and array.is_cuda:
             sys.modules["torch"].cuda.current_stream(array.device).synchronize()
 
@@ -82,7 +104,7 @@ def finish(arrays: Sequence[Any]) -> None:
 def empty_like_kind(example: Any, shape: Sequence[int], name: str) -> Any:
     """A new array of the kind and on the device of `example`."""
     if is_opencl(example):
-        return sys.modules["pyopencl.array"].empty(example.queue, tuple(shape), numpy_type(name))
+        return sys.modules["pyopencl.array"].empty(example.queue or example.context, tuple(shape), numpy_type(name))
     if not is_torch(example):
         return np.empty(shape, numpy_type(name))
     torch = sys.modules["torch"]

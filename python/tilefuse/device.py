@@ -9,6 +9,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional
 
+from ._arrays import queue_number
 from ._library import Hooks, Log, check, lib, option_list, taken
 
 logger = logging.getLogger("tilefuse")
@@ -45,14 +46,6 @@ def _told(_user: Any, level: int, text: bytes) -> None:
 _log = Log(_told)
 
 
-def _queue_number(queue: Any) -> Optional[int]:
-    """As C has it. torch's default stream is 0 there, which is CUDA's legacy stream, 1."""
-    for name in ("int_ptr", "cuda_stream"):
-        if hasattr(queue, name):
-            return int(getattr(queue, name)) or 1
-    return None if queue is None else int(queue)
-
-
 class Device:
     """A device with its kernel cache and tuning records. Models on one device wait for each other; threads that are to
     compute at the same time on the CPU have a Device("cpu", threads=1) each.
@@ -70,7 +63,7 @@ class Device:
         for key, value in (("cache", cache), ("records", records)):
             if value is not None:
                 wanted[key] = "" if value is False else str(value)
-        handle, hooks = ctypes.c_void_p(), Hooks(ctypes.sizeof(Hooks), log=_log, queue=_queue_number(queue))
+        handle, hooks = ctypes.c_void_p(), Hooks(ctypes.sizeof(Hooks), log=_log, queue=queue_number(queue))
         self._queue = queue
         check(lib.tf_device_open(selector.encode(), option_list(wanted), len(wanted), ctypes.byref(hooks), ctypes.byref(handle)))
         self._handle: Optional[int] = handle.value

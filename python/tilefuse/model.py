@@ -73,30 +73,40 @@ class _Run:
         self.outputs = [_arrays.bind_output(self.handle, i) for i in range(count.value)]
         self.slots = self.inputs + self.outputs
 
-    def execute(self, example: Any, out: Mapping[int, Any]) -> Tuple[Any, ...]:
+    def execute(self, arrays: Sequence[Any], out: Mapping[int, Any]) -> Tuple[Any, ...]:
+        """Outputs that `out` has no array for are of the kind of the first array, of an output's where no input is."""
+        example = next(iter(arrays or out.values()), None)
         results = []
         for index, (slot, (shape, name)) in enumerate(zip(self.outputs, self.forms)):
-            array = out.get(index) if out else None
+            array = out.get(index)
             if array is None:
                 array = _arrays.empty_like_kind(example, shape, name)
             status = slot.set(array, False)
             if status:
                 check(status)
             results.append(array)
-        status = self._start(example)
+        status = self._start()
         if status:
             check(status)
         return tuple(results)
 
-    def _start(self, example: Any) -> int:
-        """In the arrays' own queue where all lie on the device, else to the end."""
+    def _start(self) -> int:
+        """In the arrays' own queue where all lie on the device and have one, else to the end."""
         on_device = [slot.on_device for slot in self.slots]
         if True not in on_device:
             return int(lib.tf_run_execute(self.handle))
-        if all(on_device):
-            return int(lib.tf_run_enqueue(self.handle, _arrays.queue_of(example), None))
-        _arrays.finish([slot.keeps for slot in self.slots])
-        return int(lib.tf_run_execute(self.handle))
+        arrays = [slot.keeps for slot in self.slots]
+        queues = _arrays.queues_of(arrays) if all(on_device) else [None]
+        if None in queues:
+            _arrays.finish(arrays)
+            return int(lib.tf_run_execute(self.handle))
+        first, *others = queues
+        if others:
+            _arrays.order(others, [first])
+        status = int(lib.tf_run_enqueue(self.handle, _arrays.queue_number(first), None))
+        if others:
+            _arrays.order([first], others)
+        return status
 
     def __del__(self) -> None:
         if getattr(self, "handle", 0):
@@ -139,7 +149,7 @@ class Model:
             raise Error("shape", f"got {len(arrays)} inputs, the model takes {len(self._inputs)}")
         run = self._run()
         run.bind(arrays)
-        return run.execute(arrays[0] if arrays else None, {})
+        return run.execute(arrays, {})
 
     def run(self, inputs: Mapping[str, Any], out: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
         """Runs on arrays by name; the outputs by name. `out` holds arrays that outputs are written into."""
@@ -157,7 +167,7 @@ class Model:
             if name not in names:
                 raise Error("shape", f"the model has no output '{name}'; it has {', '.join(names)}")
         places = {names.index(name): array for name, array in (out or {}).items()}
-        return dict(zip(names, run.execute(arrays[0] if arrays else None, places)))
+        return dict(zip(names, run.execute(arrays, places)))
 
     @property
     def copies(self) -> int:

@@ -253,6 +253,49 @@ class Opencl(unittest.TestCase):
         np.testing.assert_array_equal(model(on_device, x).get(), 2 * x + 1)
         np.testing.assert_array_equal(model(x, on_device), 2 * x + 1)
 
+    def behind_an_event(self, queue):
+        """What is queued there from now on begins when the result is set."""
+        event = self.cl.UserEvent(queue.context)
+        self.cl.enqueue_barrier(queue, wait_for=[event])
+        return event
+
+    def test_arrays_of_two_queues(self):
+        """The run lies behind the work of both, and what comes later in either behind the run."""
+        other = self.cl.CommandQueue(self.queue.context)
+        add = tf.tile("function add(A[N], B[N]) -> (Y) { Y = A + B; }", device=self.scale.model(F=2).device)
+        a = self.cl.array.to_device(self.queue, np.ones(64, np.float32))
+        b = self.cl.array.to_device(other, np.ones(64, np.float32))
+        add(a, b)  # memory and code are there then
+        event = self.behind_an_event(other)
+        b.fill(3)
+        y = add(a, b)
+        self.queue.flush()
+        event.set_status(self.cl.command_execution_status.COMPLETE)
+        np.testing.assert_array_equal(y.get(), np.full(64, 4, np.float32))
+        event = self.behind_an_event(self.queue)
+        y = add(a, b)
+        b.fill(7)
+        other.flush()
+        event.set_status(self.cl.command_execution_status.COMPLETE)
+        np.testing.assert_array_equal(y.get(), np.full(64, 4, np.float32))
+
+    def test_arrays_without_a_queue(self):
+        x = self.cl.array.to_device(self.queue, np.arange(64, dtype=np.float32)).with_queue(None)
+        y = self.scale(x, F=3)
+        self.assertIsNone(y.queue)
+        np.testing.assert_array_equal(y.get(self.queue), 3 * np.arange(64, dtype=np.float32))
+
+    def test_a_model_without_inputs(self):
+        """Outputs are of the kind of those that are given."""
+        model = tf.tile("function three() -> (Y, Z) { Y = fill(3.0, 64); Z = 2.0 * Y; }",
+                        device=self.scale.model(F=2).device).model()
+        y = self.cl.array.zeros(self.queue, 64, np.float32)
+        results = model.run({}, out={"fill": y})
+        self.assertIs(results["fill"], y)
+        np.testing.assert_array_equal(y.get(), np.full(64, 3))
+        np.testing.assert_array_equal(results["Z"].get(), np.full(64, 6))
+        self.assertIsInstance(model()[0], np.ndarray)
+
     def test_gaps_are_refused(self):
         x = self.cl.array.to_device(self.queue, np.arange(64, dtype=np.float32))
         with self.assertRaisesRegex(tf.Error, "without gaps"):
