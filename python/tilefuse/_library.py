@@ -74,7 +74,6 @@ _SIGNATURES: Dict[str, tuple[Any, ...]] = {
     "tf_run_prepare": (_HANDLE, Progress, c_void_p, POINTER(c_size_t)),
     "tf_run_execute": (_HANDLE,),
     "tf_run_enqueue": (_HANDLE, c_void_p, POINTER(c_void_p)),
-    "tf_run_wait": (_HANDLE,),
     "tf_run_output": (_HANDLE, c_size_t, POINTER(DLTensor)),
     "tf_run_statistics": (_HANDLE, POINTER(c_double), POINTER(c_int64), POINTER(c_int64)),
     "tf_trainer_create": (_HANDLE, c_char_p, POINTER(Option), c_size_t, Progress, c_void_p, POINTER(_HANDLE)),
