@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the CUDA back end asks of the driver, with a driver that does nothing (fake_cuda.cpp): a
 // list of launches is recorded once and is one call from then on, and only reading and finishing
-// wait.
+// wait. The device's own streams are 1, where work goes, and 2, beside it.
 #include <array>
 #include <cstdlib>
 
@@ -15,6 +15,8 @@ namespace tilefuse::runtime {
 namespace {
 
 using Calls = const char *(*)();
+
+const std::string kRecorded = "record in 1\nlaunch in 1\nlaunch in 1\nlaunch in 1\nrecorded\n";
 
 Calls fake_calls() {
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -56,33 +58,33 @@ TEST_F(CudaCalls, WritesBesideAndCopies) {
   const std::array<std::byte, 4> bytes{};
   EXPECT_TRUE(device_->overlaps_writes());
   device_->write_beside({memory_.get(), 0, 4}, bytes);
-  EXPECT_EQ(taken(), "write\nwait\n");
+  EXPECT_EQ(taken(), "write in 2\nwait in 2\n");
   device_->copy({memory_.get(), 0, 4}, {memory_.get(), 256, 4});
-  EXPECT_EQ(taken(), "copy\n");
+  EXPECT_EQ(taken(), "copy in 1\n");
 }
 
 TEST_F(CudaCalls, AListIsOneGraphLaunch) {
   device_->launch_all(list());
-  EXPECT_EQ(taken(), "record\nlaunch\nlaunch\nlaunch\nrecorded\ngraph\n");
+  EXPECT_EQ(taken(), kRecorded + "graph in 1\n");
   device_->launch_all(list());
   device_->launch_all(list());
-  EXPECT_EQ(taken(), "graph\ngraph\n");
+  EXPECT_EQ(taken(), "graph in 1\ngraph in 1\n");
   device_->launch_all(std::array{kernels_[1].get()});
-  EXPECT_EQ(taken(), "record\nlaunch\nrecorded\ngraph\n");
+  EXPECT_EQ(taken(), "record in 1\nlaunch in 1\nrecorded\ngraph in 1\n");
   device_->launch_all(list()); // several lists are kept
-  EXPECT_EQ(taken(), "graph\n");
+  EXPECT_EQ(taken(), "graph in 1\n");
 }
 
 // Lists are recorded in a stream of the device's own, whose work goes where the caller says.
 TEST_F(CudaCalls, WorkGoesToTheCallersStream) {
   device_->use_queue(reinterpret_cast<void *>(0x80));
   device_->launch_all(list());
-  EXPECT_EQ(taken(), "record\nlaunch\nlaunch\nlaunch\nrecorded\ngraph in 0x80\n");
+  EXPECT_EQ(taken(), kRecorded + "graph in 0x80\n");
   const std::unique_ptr<Mark> mark = device_->mark();
   device_->use_queue(nullptr);
   device_->launch_all(list());
   mark->wait();
-  EXPECT_EQ(taken(), "mark in 0x80\ngraph\nwait for mark\n");
+  EXPECT_EQ(taken(), "mark in 0x80\ngraph in 1\nwait for mark\n");
   EXPECT_NE(mark->release(), nullptr);
   Hooks hooks;
   hooks.queue = reinterpret_cast<void *>(0x90);
@@ -95,6 +97,23 @@ TEST_F(CudaCalls, WorkGoesToTheCallersStream) {
   EXPECT_EQ(taken(), "wait in 0x90\nwait in 0x80\nwait in 0x90\n");
 }
 
+// What is written beside kernels does not wait for the caller's either.
+TEST_F(CudaCalls, CopiesGoToTheCallersStream) {
+  std::array<std::byte, 4> bytes{};
+  const Binding first{memory_.get(), 0, 4};
+  const Binding second{memory_.get(), 256, 4};
+  device_->use_queue(reinterpret_cast<void *>(0x80));
+  device_->write(first, bytes);
+  EXPECT_EQ(taken(), "write in 0x80\nwait in 0x80\n");
+  device_->copy(first, second);
+  device_->fill_zero(first);
+  EXPECT_EQ(taken(), "copy in 0x80\nzero in 0x80\n");
+  device_->read(second, bytes);
+  EXPECT_EQ(taken(), "read in 0x80\nwait in 0x80\n");
+  device_->write_beside(first, bytes);
+  EXPECT_EQ(taken(), "write in 2\nwait in 2\n");
+}
+
 // A caller who takes turns between two places has a graph for each.
 TEST_F(CudaCalls, PlacesThatComeAgainAreNotRecordedAgain) {
   const std::unique_ptr<Memory> other = device_->allocate(512);
@@ -103,11 +122,11 @@ TEST_F(CudaCalls, PlacesThatComeAgainAreNotRecordedAgain) {
     device_->launch_all(list());
     return taken();
   };
-  const std::string recorded = "record\nlaunch\nlaunch\nlaunch\nrecorded\ngraph\n";
+  const std::string recorded = kRecorded + "graph in 1\n";
   EXPECT_EQ(turn(other.get()), recorded);
   EXPECT_EQ(turn(memory_.get()), recorded);
-  EXPECT_EQ(turn(other.get()), "graph\n");
-  EXPECT_EQ(turn(memory_.get()), "graph\n");
+  EXPECT_EQ(turn(other.get()), "graph in 1\n");
+  EXPECT_EQ(turn(memory_.get()), "graph in 1\n");
 }
 
 TEST_F(CudaCalls, MemoryComesFromTheCaller) {
@@ -129,20 +148,22 @@ TEST_F(CudaCalls, MemoryComesFromTheCaller) {
 
 TEST_F(CudaCalls, OnlyReadingWritingAndFinishingWait) {
   device_->launch_all(list());
+  EXPECT_EQ(taken(), kRecorded + "graph in 1\n");
   device_->launch(*kernels_[0]);
   device_->fill_zero({memory_.get(), 0, 16});
-  EXPECT_EQ(taken().find("wait"), std::string::npos);
+  EXPECT_EQ(taken(), "launch in 1\nzero in 1\n");
   std::array<std::byte, 16> data{};
   device_->read({memory_.get(), 0, 16}, data);
-  EXPECT_EQ(taken(), "read\nwait\n");
+  EXPECT_EQ(taken(), "read in 1\nwait in 1\n");
   device_->finish();
-  EXPECT_EQ(taken(), "wait\n");
+  EXPECT_EQ(taken(), "wait in 1\n");
 }
 
 // Marks stand between the launches, and the host waits at the end.
 TEST_F(CudaCalls, ATraceIsTimedByTheDevice) {
   const std::vector<LaunchTime> times = device_->trace(list());
-  EXPECT_EQ(taken(), "mark\nlaunch\nmark\nlaunch\nmark\nlaunch\nmark\nwait\n");
+  EXPECT_EQ(taken(), "mark in 1\nlaunch in 1\nmark in 1\nlaunch in 1\nmark in 1\nlaunch in 1\nmark "
+                     "in 1\nwait in 1\n");
   ASSERT_EQ(times.size(), 3U);
   for (std::size_t k = 0; k < 3; ++k) {
     EXPECT_DOUBLE_EQ(times[k].begin, static_cast<double>(k) * 2e-3);
