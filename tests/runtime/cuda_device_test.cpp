@@ -8,25 +8,25 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/device.h"
 
 namespace tilefuse::runtime {
 namespace {
 
-using Calls = const char *(*)();
-
 const std::string kRecorded = "record in 1\nlaunch in 1\nlaunch in 1\nlaunch in 1\nrecorded\n";
 
-Calls fake_calls() {
+// A function of the fake driver; null where the driver is another.
+template <class Function> Function *fake(const char *name) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  return library == nullptr ? nullptr : reinterpret_cast<Calls>(dlsym(library, "fake_cuda_calls"));
+  return library == nullptr ? nullptr : reinterpret_cast<Function *>(dlsym(library, name));
 }
 
 class CudaCalls : public ::testing::Test {
 protected:
   void SetUp() override {
-    calls_ = fake_calls();
+    calls_ = fake<const char *()>("fake_cuda_calls");
     if (calls_ == nullptr && std::getenv("TILEFUSE_FAKE_CUDA") != nullptr)
       FAIL() << "the driver of this test was not opened";
     if (calls_ == nullptr)
@@ -47,7 +47,7 @@ protected:
     return {kernels_[0].get(), kernels_[1].get(), kernels_[2].get()};
   }
 
-  Calls calls_ = nullptr;
+  const char *(*calls_)() = nullptr;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Memory> memory_;
   std::array<std::unique_ptr<Launchable>, 3> kernels_;
@@ -95,6 +95,31 @@ TEST_F(CudaCalls, WorkGoesToTheCallersStream) {
   lent->use_queue(nullptr);
   lent->finish();
   EXPECT_EQ(taken(), "wait in 0x90\nwait in 0x80\nwait in 0x90\n");
+}
+
+TEST_F(CudaCalls, StreamsOfAnotherContextAreRefused) {
+  void *stream = fake<void *()>("fake_cuda_others_stream")();
+  Hooks hooks;
+  hooks.queue = stream;
+  EXPECT_THROW(make_cuda_device("cuda", {}, hooks), Error);
+  EXPECT_THROW(device_->use_queue(stream), Error);
+  device_->finish();
+  EXPECT_EQ(taken(), "wait in 1\n") << "where it was";
+}
+
+// A recording that fails leaves nothing behind, and the list is recorded again.
+TEST_F(CudaCalls, AFailedRecordingIsDropped) {
+  const auto fail = fake<void(const char *)>("fake_cuda_fail");
+  const auto graphs = fake<int()>("fake_cuda_graphs");
+  for (const char *call : {"launch in 1", "recorded"}) {
+    fail(call);
+    EXPECT_THROW(device_->launch_all(list()), Error) << call;
+    EXPECT_EQ(graphs(), 0) << call;
+  }
+  taken();
+  device_->launch_all(list());
+  EXPECT_EQ(taken(), kRecorded + "graph in 1\n");
+  EXPECT_EQ(graphs(), 0) << "of what was recorded only the executable form is kept";
 }
 
 // What is written beside kernels does not wait for the caller's either.

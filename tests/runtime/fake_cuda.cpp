@@ -18,6 +18,7 @@ std::string calls;
 std::string failing; // the call that fails next; empty: none
 unsigned long long next_address = 256;
 char streams[kMostStreams];
+char others_stream; // of another context
 int made = 0;
 int kept = 0;   // of those that were made
 int graphs = 0; // that are there
@@ -57,6 +58,13 @@ int drop_stream() {
   return 0;
 }
 
+int context_of(const void *stream, void **context) {
+  *context = &calls;
+  if (stream == &others_stream)
+    *context = &others_stream;
+  return 0;
+}
+
 int end_recording(void **graph) {
   ++graphs;
   *graph = &calls;
@@ -67,6 +75,8 @@ int end_recording(void **graph) {
 
 // The next call that is noted by words that begin with these fails.
 extern "C" void fake_cuda_fail(const char *call) { failing = call; }
+
+extern "C" void *fake_cuda_others_stream() { return &others_stream; }
 
 // How many graphs there are that nobody destroyed.
 extern "C" int fake_cuda_graphs() { return graphs; }
@@ -101,6 +111,7 @@ int cuMemsetD8Async(unsigned long long, unsigned char, std::size_t, void *stream
 int cuStreamCreate(void **stream, unsigned) { return make_stream(stream); }
 int cuStreamDestroy_v2(void *) { return drop_stream(); }
 int cuStreamSynchronize(void *stream) { return note_in("wait", stream); }
+int cuStreamGetCtx(void *stream, void **context) { return context_of(stream, context); }
 int cuModuleLoadData(void **module, const void *) { *module = &calls; return 0; }
 int cuModuleUnload(void *) { return 0; }
 int cuModuleGetFunction(void **function, void *, const char *) { *function = &calls; return 0; }

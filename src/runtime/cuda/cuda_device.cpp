@@ -231,9 +231,7 @@ public:
   }
 
   void use_queue(void *queue) override {
-    cx_->stream = queue != nullptr          ? static_cast<cuda::Stream>(queue)
-                  : hooks_.queue != nullptr ? static_cast<cuda::Stream>(hooks_.queue)
-                                            : cx_->own;
+    cx_->stream = queue != nullptr ? cx_->checked(queue) : cx_->usual;
   }
   std::unique_ptr<Mark> mark() override {
     cx_->enter();
@@ -388,7 +386,9 @@ std::unique_ptr<Device> make_cuda_device(const std::string &selector,
     throw Error(ErrorCode::Device, fmt::format("there is no device '{}': the driver has {}",
                                                selector, devices.size()));
   const CudaDeviceInfo &info = devices[at(number)];
-  auto cx = std::make_shared<CudaContext>(*api, number, static_cast<cuda::Stream>(hooks.queue));
+  auto cx = std::make_shared<CudaContext>(*api, number);
+  if (hooks.queue != nullptr)
+    cx->stream = cx->usual = cx->checked(hooks.queue);
   return std::make_unique<CudaDevice>(std::move(cx), info, target_of(info, rows), hooks);
 }
 

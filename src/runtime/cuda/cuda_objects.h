@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "package/package.h"
 #include "runtime/cuda/cuda_api.h"
 #include "runtime/device.h"
@@ -21,14 +22,13 @@ namespace tilefuse::runtime {
 // The device's own context, current in this thread while work is sent to it.
 class CudaContext {
 public:
-  // Work goes to the caller's stream, or to `own` where that is null.
-  CudaContext(const cuda::DriverApi &driver, int number, cuda::Stream callers) : api(driver) {
+  CudaContext(const cuda::DriverApi &driver, int number) : api(driver) {
     cuda::check(api, api.cuDeviceGet(&device_, number), "cuDeviceGet");
     cuda::check(api, api.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
     enter();
     for (cuda::Stream *each : {&own, &transfers})
       cuda::check(api, api.cuStreamCreate(each, cuda::kNonBlockingStream), "cuStreamCreate");
-    stream = callers == nullptr ? own : callers;
+    stream = usual = own;
   }
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
@@ -41,10 +41,23 @@ public:
   }
   void enter() const { cuda::check(api, api.cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
   void wait() const { cuda::check(api, api.cuStreamSynchronize(stream), "cuStreamSynchronize"); }
+  // A stream of the caller's. Error{Device} for one of another context; the legacy stream and a
+  // thread's own are of every one.
+  cuda::Stream checked(void *callers) const {
+    const auto given = static_cast<cuda::Stream>(callers);
+    cuda::Context of = nullptr;
+    enter();
+    cuda::check(api, api.cuStreamGetCtx(given, &of), "cuStreamGetCtx of the caller's stream");
+    if (of != context_)
+      throw Error(ErrorCode::Device, "the stream is of another context than the CUDA device", {},
+                  {"need a stream of the device's primary context"});
+    return given;
+  }
 
   const cuda::DriverApi &api;
   cuda::Stream own = nullptr;       // where graphs are recorded
-  cuda::Stream stream = nullptr;    // where work goes
+  cuda::Stream usual = nullptr;     // where work goes unless a caller says where
+  cuda::Stream stream = nullptr;    // where it goes now
   cuda::Stream transfers = nullptr; // beside it
 
 private:
@@ -127,12 +140,13 @@ public:
     cx_->stream = used;
     cuda::Graph graph = nullptr;
     const cuda::Result ended = api.cuStreamEndCapture(cx_->own, &graph);
+    const std::unique_ptr<cuda::GraphObject, decltype(api.cuGraphDestroy)> owner(
+        graph, api.cuGraphDestroy);
     if (failure)
       std::rethrow_exception(failure);
     cuda::check(api, ended, "cuStreamEndCapture");
-    const cuda::Result code = api.cuGraphInstantiateWithFlags(&exec_, graph, 0);
-    api.cuGraphDestroy(graph);
-    cuda::check(api, code, "cuGraphInstantiateWithFlags");
+    cuda::check(api, api.cuGraphInstantiateWithFlags(&exec_, graph, 0),
+                "cuGraphInstantiateWithFlags");
   }
   CudaGraph(const CudaGraph &) = delete;
   CudaGraph &operator=(const CudaGraph &) = delete;
