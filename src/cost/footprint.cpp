@@ -31,7 +31,7 @@ double held_bytes(const Nest &nest, const Schedule &schedule, int input) {
 
 Stream in_place(const Nest &nest, const Operand &operand) {
   const DType type = type_of(nest, operand);
-  return {operand.dims, nest.indices.size(), static_cast<double>(size_bytes(type))};
+  return {walked_dims(nest, operand), nest.indices.size(), static_cast<double>(size_bytes(type))};
 }
 
 Stream staged(const Nest &nest, const Schedule &schedule, int input) {
@@ -58,6 +58,15 @@ Stream packed(const Nest &nest, const Schedule &schedule, int input) {
 }
 
 } // namespace
+
+std::vector<nest::Dim> walked_dims(const Nest &nest, const Operand &operand) {
+  std::vector<nest::Dim> dims = operand.dims;
+  for (nest::Dim &dim : dims)
+    if (dim.by)
+      for (const IndexId i : nest.indices.ids())
+        dim.at.coeff[i] = moves(nest.inputs[at(*dim.by)], i) ? dim.size : 0;
+  return dims;
+}
 
 Stream::Stream(const std::vector<nest::Dim> &dims, std::size_t indices, double element_bytes)
     : elem_bytes(element_bytes), moves_(indices) {
@@ -184,7 +193,7 @@ double touched_bytes(const Nest &nest, const Operand &operand) {
   constexpr std::int64_t kSector = 32; // bytes
   const nest::Slot &slot = slot_of(nest, operand);
   double elems = 1;
-  for (const nest::Dim &dim : operand.dims) {
+  for (const nest::Dim &dim : walked_dims(nest, operand)) {
     double points = 1;
     for (const IndexId i : nest.indices.ids())
       points *= dim.at.coeff[i] == 0 ? 1 : static_cast<double>(extent(nest, i));

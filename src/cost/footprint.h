@@ -22,6 +22,10 @@ using nest::IndexId;
 
 using Spans = Indexed<IndexId, double>; // points
 
+// Dimensions of an operand as loops walk them: a subscript that an input says may be any other one
+// at each point of that input.
+std::vector<nest::Dim> walked_dims(const nest::Nest &nest, const nest::Operand &operand);
+
 class Stream {
 public:
   // An index that moves a subscript.

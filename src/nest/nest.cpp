@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nest/nest.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/index.h"
@@ -8,6 +9,14 @@
 #include "target/dtype_traits.h"
 
 namespace tilefuse::nest {
+
+std::size_t positions(const Nest &nest) {
+  if (nest.comb != program::Comb::Pick)
+    return 0;
+  const std::vector<Dim> &dims = nest.inputs[0].dims;
+  return static_cast<std::size_t>(
+      std::count_if(dims.begin(), dims.end(), [](const Dim &dim) { return dim.by.has_value(); }));
+}
 
 Linear flat(const Operand &operand, std::size_t indices) {
   Linear sum{operand.offset, std::vector<std::int64_t>(indices, 0)};
@@ -20,6 +29,8 @@ Linear flat(const Operand &operand, std::size_t indices) {
 }
 
 DType input_type(const Nest &nest, std::size_t input) {
+  if (input >= nest.inputs.size() - positions(nest))
+    return nest.slots[nest.inputs[input].slot].type;
   if (!program::compares(nest.comb) || input > 1)
     return nest.acc_type;
   const auto slot_type = [&](std::size_t k) { return nest.slots[nest.inputs[k].slot].type; };

@@ -17,6 +17,10 @@
 // With `acc f32 = sum term` the value of a point is an expression of all inputs, as in maps that are
 // evaluated where a sum reads them; it stands behind the inputs, `term max($0 - $1, 0)`.
 //
+// With `acc f32 = sum pick` an input is read where others say: `$2` as a subscript of input 0 is the
+// value of input 2, a position, which is read at the same point. Positions are the last inputs, and
+// integers; a point whose position lies outside its dimension does not count.
+//
 // Constraints stand after the inputs, one a line: `where x - y < 5` drops points at which x - y is
 // negative or not below 5.
 //
@@ -29,6 +33,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +70,7 @@ struct Dim {
   std::int64_t size = 1;   // valid subscripts are [0, size)
   std::int64_t stride = 1; // elements
   bool guarded = false;    // the subscript can leave its range
+  std::optional<int> by;   // the input whose value is the subscript; `at` is 0, and it is guarded
   friend bool operator==(const Dim &, const Dim &) = default;
 };
 
@@ -108,6 +114,8 @@ struct Nest {
   friend bool operator==(const Nest &, const Nest &) = default;
 };
 
+// Inputs whose values are subscripts of the first one: the last so many.
+std::size_t positions(const Nest &nest);
 // Offset and stride per index of an operand, its dimensions multiplied out.
 Linear flat(const Operand &operand, std::size_t indices);
 // The type in which an input takes part: that of the accumulator, or for inputs that are compared

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -22,11 +23,12 @@ constexpr std::array<std::pair<Agg, std::string_view>, 5> kAggs = {{{Agg::Sum, "
                                                                     {Agg::Max, "max"},
                                                                     {Agg::Min, "min"},
                                                                     {Agg::Assign, "assign"}}};
-constexpr std::array<std::pair<Comb, std::string_view>, 5> kCombs = {{{Comb::Mul, "mul"},
+constexpr std::array<std::pair<Comb, std::string_view>, 6> kCombs = {{{Comb::Mul, "mul"},
                                                                       {Comb::Add, "add"},
                                                                       {Comb::Equal, "equal"},
                                                                       {Comb::Select, "select"},
-                                                                      {Comb::Term, "term"}}};
+                                                                      {Comb::Term, "term"},
+                                                                      {Comb::Pick, "pick"}}};
 
 std::string linear_text(const Linear &form, const std::vector<Index> &indices) {
   std::string out;
@@ -49,7 +51,8 @@ std::string linear_text(const Linear &form, const std::vector<Index> &indices) {
 std::string operand_text(const Operand &operand, const std::vector<Index> &indices) {
   std::string dims;
   for (const Dim &dim : operand.dims)
-    dims += fmt::format("{}{}:{}{}*{}", dims.empty() ? "" : ", ", linear_text(dim.at, indices),
+    dims += fmt::format("{}{}:{}{}*{}", dims.empty() ? "" : ", ",
+                        dim.by ? fmt::format("${}", *dim.by) : linear_text(dim.at, indices),
                         dim.size, dim.guarded ? "?" : "", dim.stride);
   return fmt::format("{} + {} {}[{}]\n", operand.slot, operand.offset,
                      operand.constant ? "const " : "", dims);
@@ -189,13 +192,30 @@ private:
 
   Dim dim() {
     Dim dim;
-    dim.at = linear();
+    dim.by = said_by();
+    if (dim.by)
+      dim.at.coeff.assign(nest_.indices.size(), 0);
+    else
+      dim.at = linear();
     scanner_.expect(":");
     dim.size = scanner_.expect_integer("a dimension's size");
     dim.guarded = scanner_.accept("?");
     scanner_.expect("*");
     dim.stride = scanner_.expect_integer("a dimension's stride");
     return dim;
+  }
+
+  // The input whose value is the subscript: `$2`.
+  std::optional<int> said_by() {
+    const std::string_view text = scanner_.peek().text;
+    int number = 0;
+    if (!text.starts_with('$'))
+      return std::nullopt;
+    const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size())
+      scanner_.fail("an input's number behind $");
+    scanner_.next();
+    return number;
   }
 
   Linear linear() {

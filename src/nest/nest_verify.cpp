@@ -73,6 +73,8 @@ Interval verify_dim(const Nest &nest, const Dim &dim, const std::string &what) {
   require(nest, dim.size >= 1, fmt::format("{} has a dimension of no elements", what));
   narrow(dim.size);
   Interval at = range_of(dim.at, nest.indices);
+  if (dim.by)
+    return {0, dim.size - 1};
   if (dim.guarded) {
     at = {std::max<std::int64_t>(at.lo, 0), std::min(at.hi, dim.size - 1)};
     return at.lo <= at.hi ? at : Interval{0, 0};
@@ -101,6 +103,11 @@ void verify_operand(const Nest &nest, const Operand &operand, const std::string 
   range_of(flat(operand, nest.indices.size()), nest.indices);
 }
 
+bool is_zero(const Linear &form) {
+  return form.constant == 0 && std::all_of(form.coeff.begin(), form.coeff.end(),
+                                           [](std::int64_t value) { return value == 0; });
+}
+
 // What is read or written once per output point: no reduced index, no guard.
 void verify_output_only(const Nest &nest, const Operand &operand, const std::string &what) {
   const auto outputs = static_cast<std::size_t>(nest.output_indices);
@@ -122,6 +129,33 @@ void verify_out(const Nest &nest) {
             fmt::format("out does not depend on its index '{}'", nest.indices[i].name));
 }
 
+bool says_subscript(const Operand &operand, std::size_t input) {
+  return std::any_of(operand.dims.begin(), operand.dims.end(), [&](const Dim &dim) {
+    return dim.by && static_cast<std::size_t>(*dim.by) == input;
+  });
+}
+
+// Subscripts that inputs say: of input 0 alone, by each of the last inputs.
+void verify_picks(const Nest &nest) {
+  const std::size_t count = positions(nest);
+  const std::size_t values = nest.inputs.size() - count;
+  const bool picks = nest.comb == program::Comb::Pick;
+  require(nest,
+          !picks || (count > 0 && values >= 1 && values <= 2 && nest.agg == program::Agg::Sum),
+          "a pick is no sum of one or two values at positions");
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    for (const Dim &dim : nest.inputs[k].dims)
+      require(nest, !dim.by || (picks && k == 0 && dim.guarded && is_zero(dim.at)),
+              "a subscript that an input says stands elsewhere than in input 0 of a pick");
+  for (std::size_t k = values; k < nest.inputs.size(); ++k) {
+    require(nest, says_subscript(nest.inputs[0], k),
+            fmt::format("in {} says no subscript of in 0", k));
+    const DType type = nest.slots[nest.inputs[k].slot].type;
+    require(nest, !is_float(type) && type != DType::Bool,
+            fmt::format("in {} is a position and no integer", k));
+  }
+}
+
 void verify_inputs(const Nest &nest) {
   if (nest.inputs.empty()) {
     require(nest, nest.comb == program::Comb::None && nest.agg == program::Agg::Assign,
@@ -135,6 +169,7 @@ void verify_inputs(const Nest &nest) {
           fmt::format("the combination cannot take {} inputs", nest.inputs.size()));
   for (std::size_t i = 0; i < nest.inputs.size(); ++i)
     verify_operand(nest, nest.inputs[i], fmt::format("in {}", i));
+  verify_picks(nest);
 }
 
 // Every point of a term counts, and every leaf is a number of the accumulator's type.

@@ -59,6 +59,8 @@ std::optional<std::string> broken_form(const Group &group, MemberId member) {
     return wrong("its consumer does not stand before it");
   if (p.input < 0 || at(p.input) >= member_nest(group, p.consumer).inputs.size())
     return wrong(fmt::format("member {} has no input {}", p.consumer, p.input));
+  if (nest::positions(member_nest(group, p.consumer)) > 0)
+    return wrong(fmt::format("member {} reads where positions say, from memory", p.consumer));
   if (producer_of(group, p.consumer, p.input) != member)
     return wrong("another producer feeds the same input");
   if (p.feed == Feed::Map && !p.nest.inputs.empty())

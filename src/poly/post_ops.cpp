@@ -328,6 +328,8 @@ private:
       return "map";
     if (nest.agg == program::Agg::Assign)
       return "copy";
+    if (nest.comb == program::Comb::Pick)
+      return "pick";
     if (program::compares(nest.comb))
       return "select";
     if (nest.agg == program::Agg::Max)

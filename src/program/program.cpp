@@ -58,9 +58,18 @@ TensorId Program::add(Tensor tensor) {
   return TensorId{static_cast<int>(tensors.size()) - 1};
 }
 
+bool is_index(const Affine &affine, std::size_t index) {
+  for (std::size_t i = 0; i < affine.coeff.size(); ++i)
+    if (affine.coeff[i] != Rational(i == index ? 1 : 0))
+      return false;
+  return index < affine.coeff.size() && affine.constant.is_zero();
+}
+
 bool takes_operands(Comb comb, std::size_t count) {
   if (comb == Comb::Term)
     return count >= 1;
+  if (comb == Comb::Pick)
+    return count >= 2;
   if (comb == Comb::None)
     return count == 1;
   return count == (comb == Comb::Select ? 3 : 2);

@@ -24,7 +24,9 @@
 //                  ['where' constraint {',' constraint}] ['init' ID]
 //                | 'map' '[' [ID {',' ID}] ']' '(' EXPR ')' | 'view' '(' ID ')'
 //   operands    := access [('*' | '+') access] | access '==' access ['?' access]
+//                | access ['*' access] 'at' position {',' position}
 //                | EXPR 'of' access {',' access}
+//   position    := INDEX '==' access
 //   AGG         := 'sum' | 'product' | 'max' | 'min' | 'assign'
 //   access      := ID subscripts
 //   subscripts  := '[' [affine {',' affine}] ']'
@@ -85,6 +87,9 @@ struct Affine {
   friend bool operator==(const Affine &, const Affine &) = default;
 };
 
+// Whether the form is that index alone.
+bool is_index(const Affine &affine, std::size_t index);
+
 struct Access {
   TensorId tensor{};
   std::vector<Affine> subscripts; // one per dimension of the tensor
@@ -104,9 +109,11 @@ enum class Agg { Sum, Product, Max, Min, Assign };
 //   Equal   in[0] == in[1], as 0 or 1 of the result's type
 //   Select  in[0] == in[1] ? in[2] : 0
 //   Term    an expression of all of them
+//   Pick    in[0], or in[0] * in[1], where positions, the operands behind them, equal indices: an
+//           indirect read (Contraction::picks)
 // Operands that are compared meet in their promoted type.
-enum class Comb { None, Mul, Add, Equal, Select, Term };
-// Whether a combination takes so many operands: 1, 2 or 3, and at least 1 for Term.
+enum class Comb { None, Mul, Add, Equal, Select, Term, Pick };
+// Whether a combination takes so many operands: 1, 2 or 3, at least 1 for Term and 2 for Pick.
 bool takes_operands(Comb comb, std::size_t count);
 // Whether the first two operands are compared.
 inline bool compares(Comb comb) { return comb == Comb::Equal || comb == Comb::Select; }
@@ -120,6 +127,9 @@ struct Contraction {
   std::vector<Affine> out;
   std::vector<Access> in; // takes_operands(comb, in.size())
   Expr term;              // Term: of in[k] as operand k, in the type that its result is computed in
+  // Pick: indices that only a subscript of in[0] has, each alone. A point counts where the last
+  // picks.size() operands, tensors of integers, have their values; others contribute nothing.
+  std::vector<std::size_t> picks;
   std::vector<Constraint> constraints;
   std::optional<TensorId> init; // of the shape and type of the result
 };

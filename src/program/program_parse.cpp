@@ -191,7 +191,20 @@ private:
       result.comb = Comb::Select;
       result.in.push_back(access(result));
     }
+    if (result.comb == Comb::None || result.comb == Comb::Mul)
+      positions(result);
     scanner_.expect(")");
+  }
+
+  void positions(Contraction &result) {
+    if (!scanner_.accept("at"))
+      return;
+    result.comb = Comb::Pick;
+    do {
+      result.picks.push_back(index(result));
+      scanner_.expect("==");
+      result.in.push_back(access(result));
+    } while (scanner_.accept(","));
   }
 
   void term(Contraction &result, DType type) {
@@ -257,14 +270,18 @@ private:
         return;
       }
     }
+    Rational &coeff = sum.coeff[index(contraction)];
+    coeff = coeff + factor;
+  }
+
+  std::size_t index(const Contraction &contraction) {
     const Token token = scanner_.peek();
     const std::string name = scanner_.expect_name("an index or a number");
     const auto &names = contraction.indices;
     const auto found = std::find(names.begin(), names.end(), name);
     if (found == names.end())
       refuse(token, fmt::format("'{}' is not an index of the contraction", name));
-    Rational &coeff = sum.coeff[at(found - names.begin())];
-    coeff = coeff + factor;
+    return at(found - names.begin());
   }
 
   Scanner scanner_;

@@ -43,14 +43,19 @@ std::string subscripts_text(const std::vector<Affine> &subscripts, const Contrac
 }
 
 // What stands before operand k.
-std::string_view comb_text(Comb comb, std::size_t k) {
+std::string comb_text(const Contraction &contraction, std::size_t k) {
+  const Comb comb = contraction.comb;
   if (k == 0)
     return "";
+  const std::size_t values = contraction.in.size() - contraction.picks.size();
+  if (k >= values)
+    return fmt::format("{}{} == ", k == values ? " at " : ", ",
+                       contraction.indices[contraction.picks[k - values]]);
   if (compares(comb))
     return k == 1 ? " == " : " ? ";
   if (comb == Comb::Term)
     return ", ";
-  return comb == Comb::Mul ? " * " : " + ";
+  return comb == Comb::Add ? " + " : " * ";
 }
 
 std::string body_text(const Contraction &contraction) {
@@ -59,7 +64,7 @@ std::string body_text(const Contraction &contraction) {
     operands = to_text(contraction.term) + " of ";
   for (std::size_t k = 0; k < contraction.in.size(); ++k) {
     const Access &access = contraction.in[k];
-    operands += comb_text(contraction.comb, k);
+    operands += comb_text(contraction, k);
     operands += id_text(access.tensor) + subscripts_text(access.subscripts, contraction);
   }
   std::string text = fmt::format("{}[{}]({}) -> {}", to_string(contraction.agg),

@@ -195,6 +195,7 @@ private:
     if (contraction.comb == Comb::Term)
       check_term(contraction, traits(program_[out].type).value);
     check_indices(contraction);
+    check_picks(contraction);
     check_subscripts(contraction, out, contraction.out);
     for (const Access &access : contraction.in)
       check_subscripts(contraction, access.tensor, access.subscripts);
@@ -211,6 +212,42 @@ private:
       fail(ErrorCode::Type,
            fmt::format("init has type {}, the result {}",
                        to_string(program_[*contraction.init].type), to_string(program_[out].type)));
+  }
+
+  // Positions are integers; each says one subscript of the first operand, and nothing else.
+  void check_picks(const Contraction &contraction) const {
+    const std::size_t picks = contraction.picks.size();
+    if ((contraction.comb == Comb::Pick) != (picks > 0))
+      fail_shape("indices are picked exactly where operands say positions");
+    if (picks == 0)
+      return;
+    const std::size_t values = contraction.in.size() - picks;
+    if (picks >= contraction.in.size() || values > 2 || contraction.agg != Agg::Sum)
+      fail_shape(
+          fmt::format("{} positions for {} operands of a sum", picks, contraction.in.size()));
+    for (std::size_t k = values; k < contraction.in.size(); ++k) {
+      const DType type = program_[contraction.in[k].tensor].type;
+      if (is_float(type) || type == DType::Bool)
+        fail(ErrorCode::Type, fmt::format("a position is {}; need integers", to_string(type)));
+    }
+    for (const std::size_t index : contraction.picks)
+      if (!is_picked_alone(contraction, index))
+        fail_shape("a picked index is not one subscript of the first operand alone");
+  }
+
+  static bool is_picked_alone(const Contraction &contraction, std::size_t index) {
+    std::size_t uses = 0;
+    const auto count = [&](const Affine &affine) {
+      uses += index < affine.coeff.size() && !affine.coeff[index].is_zero() ? 1 : 0;
+    };
+    std::for_each(contraction.out.begin(), contraction.out.end(), count);
+    for (const Access &access : contraction.in)
+      std::for_each(access.subscripts.begin(), access.subscripts.end(), count);
+    for (const Constraint &constraint : contraction.constraints)
+      count(constraint.expr);
+    const auto &subscripts = contraction.in[0].subscripts;
+    return uses == 1 && std::any_of(subscripts.begin(), subscripts.end(),
+                                    [&](const Affine &at) { return is_index(at, index); });
   }
 
   void check_subscripts(const Contraction &contraction, TensorId id,

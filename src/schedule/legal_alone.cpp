@@ -178,6 +178,19 @@ Reason wrong_lanes(const Nest &nest, const Schedule &schedule, const Target &tar
                                               : Reason{};
 }
 
+// Where an input is read is one place for all lanes of a vector, and known from memory alone.
+Reason wrong_positions(const Nest &nest, const Schedule &schedule) {
+  const std::size_t count = positions(nest);
+  const std::optional<IndexId> vector = vector_index(schedule);
+  for (std::size_t k = 0; count > 0 && k < nest.inputs.size(); ++k) {
+    if (schedule.fills[k] != Fill::Direct)
+      return fmt::format("input {} is copied, where positions say what is read", k);
+    if (vector && k + count >= nest.inputs.size() && moves(nest.inputs[k], *vector))
+      return fmt::format("input {} says other positions along the vector's lanes", k);
+  }
+  return {};
+}
+
 // There is a predicate per work-item, but none per element of a vector.
 Reason wrong_guard(const Nest &nest, const Schedule &schedule) {
   const std::optional<IndexId> vector = vector_index(schedule);
@@ -393,6 +406,8 @@ Reason illegal_alone(const Nest &nest, const Schedule &schedule, const Target &t
   if (Reason reason = wrong_lane_reduction(nest, schedule))
     return reason;
   if (Reason reason = wrong_lanes(nest, schedule, target))
+    return reason;
+  if (Reason reason = wrong_positions(nest, schedule))
     return reason;
   if (Reason reason = wrong_guard(nest, schedule))
     return reason;

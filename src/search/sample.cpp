@@ -154,7 +154,7 @@ void Sampler::draw_fills() {
     std::vector<Fill> fills = {Fill::Direct};
     if (schedule::has_neutral_fill(nest_) && nest_.constraints.empty())
       fills.push_back(Fill::Local);
-    if (input.constant && !guarded)
+    if (input.constant && !guarded && positions(nest_) == 0)
       fills.push_back(Fill::Packed);
     schedule_.fills[k] = random_.of(fills);
   }

@@ -224,7 +224,7 @@ Schedule Space::base() const {
     const bool guarded = std::any_of(input.dims.begin(), input.dims.end(),
                                      [](const nest::Dim &dim) { return dim.guarded; });
     const bool by_lane = lane_ && nest::flat(input, nest_.indices.size()).coeff[*lane_] != 0;
-    if (input.constant && !guarded && by_lane && nest_.inputs.size() > 1)
+    if (input.constant && !guarded && by_lane && nest_.inputs.size() > 1 && positions(nest_) == 0)
       schedule.fills[k] = Fill::Packed;
     else if (guarded && vector && schedule::has_neutral_fill(nest_))
       schedule.fills[k] = Fill::Local;

@@ -34,14 +34,15 @@ struct SourceText {
 };
 
 struct Expression {
-  enum class Kind { Integer, Number, Name, Operation, Call };
+  // Element: of a tensor, as a subscript of an operand.
+  enum class Kind { Integer, Number, Name, Operation, Call, Element };
   Kind kind = Kind::Integer;
   Position at;
   std::int64_t integer = 0;            // Integer
   double number = 0;                   // Number
-  std::string name;                    // Name; Call: the function's
+  std::string name;                    // Name; Call: the function's; Element: the tensor's
   ScalarOp op = ScalarOp::Add;         // Operation: neg, an infix operator or select for ?:
-  std::vector<Expression> args;        // Operation, Call
+  std::vector<Expression> args;        // Operation, Call; Element: its subscripts
   std::vector<std::string> attributes; // Call: names of the last attributes.size() arguments, which
                                        // stand after `;`
   int depth = 1;                       // of the tree below and with this node

@@ -188,7 +188,7 @@ private:
     for (const Reference &reference : body.in) {
       check_tensor(reference.tensor, reference.at, reference.subscripts.size());
       for (const Expression &subscript : reference.subscripts)
-        check_integer(subscript, true);
+        check_subscript(subscript, body, &reference == &body.in.front());
     }
     for (const PolyConstraint &constraint : body.constraints) {
       check_integer(constraint.poly, true);
@@ -196,6 +196,20 @@ private:
     }
     if (body.init)
       check_tensor(body.init->tensor, body.init->at, body.sizes.size());
+  }
+
+  // A subscript of an operand; that of the first may be an element of another tensor.
+  void check_subscript(const Expression &e, const ContractionBody &body, bool is_first) {
+    if (e.kind != Expression::Kind::Element)
+      return check_integer(e, true);
+    const bool picks = body.comb == program::Comb::None || body.comb == program::Comb::Mul;
+    if (!is_first || !picks || body.agg != program::Agg::Sum)
+      report(e.at,
+             "only the first operand of a sum, or of a sum of products, is read where another "
+             "tensor says");
+    check_tensor(e.name, e.at, e.args.size());
+    for (const Expression &arg : e.args)
+      check_integer(arg, true);
   }
 
   // A subscript, a size or a bound.

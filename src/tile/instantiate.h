@@ -79,7 +79,10 @@ private:
   program::TensorId contraction(const Frame &frame, const Definition &statement,
                                 const ContractionBody &body);
   program::Access access(const Frame &frame, const Reference &reference,
-                         const std::vector<std::string> &indices) const;
+                         const std::vector<std::string> &indices,
+                         std::span<const std::size_t> picks) const;
+  void add_positions(const Frame &frame, const ContractionBody &body,
+                     program::Contraction &c) const;
   DType contraction_type(const Frame &frame, Position at, const ContractionBody &body) const;
   void check_assign(const Frame &frame, Position at, const program::Contraction &c) const;
   void check_init(const Frame &frame, const Reference &init, const program::Tensor &result) const;

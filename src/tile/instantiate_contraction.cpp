@@ -16,13 +16,19 @@ using program::TensorId;
 
 namespace {
 
+// Begins the names of indices that stand for subscripts found elsewhere; no Tile text can.
+constexpr std::string_view kPicked = "_at";
+
 std::vector<std::string> indices_of(const ContractionBody &body) {
   std::vector<std::string> indices;
   for (const Expression &e : body.subscripts)
     collect_indices(e, indices);
   for (const Reference &reference : body.in)
-    for (const Expression &e : reference.subscripts)
+    for (const Expression &e : reference.subscripts) {
       collect_indices(e, indices);
+      if (e.kind == Expression::Kind::Element)
+        indices.push_back(fmt::format("{}{}", kPicked, indices.size()));
+    }
   for (const PolyConstraint &constraint : body.constraints)
     collect_indices(constraint.poly, indices);
   return indices;
@@ -55,16 +61,43 @@ std::string identifier(const std::string &index) {
 } // namespace
 
 program::Access Instantiation::access(const Frame &frame, const Reference &reference,
-                                      const std::vector<std::string> &indices) const {
+                                      const std::vector<std::string> &indices,
+                                      std::span<const std::size_t> picks) const {
   program::Access access{frame.tensor(reference.tensor), {}};
   const std::size_t rank = program_[access.tensor].shape.size();
   if (rank != reference.subscripts.size())
     frame.fail(ErrorCode::Shape, reference.at,
                fmt::format("{} is {}, got {} subscripts", reference.tensor, describe(access.tensor),
                            reference.subscripts.size()));
-  for (const Expression &e : reference.subscripts)
-    access.subscripts.push_back(frame.affine(e, indices));
+  for (const Expression &e : reference.subscripts) {
+    if (e.kind != Expression::Kind::Element) {
+      access.subscripts.push_back(frame.affine(e, indices));
+      continue;
+    }
+    Affine found{std::vector<Rational>(indices.size()), Rational(0)};
+    found.coeff[picks.front()] = Rational(1);
+    picks = picks.subspan(1);
+    access.subscripts.push_back(std::move(found));
+  }
   return access;
+}
+
+// The tensors that say subscripts of the first operand follow the others.
+void Instantiation::add_positions(const Frame &frame, const ContractionBody &body,
+                                  program::Contraction &c) const {
+  if (c.picks.empty())
+    return;
+  c.comb = program::Comb::Pick;
+  for (const Expression &e : body.in.front().subscripts) {
+    if (e.kind != Expression::Kind::Element)
+      continue;
+    c.in.push_back(access(frame, {e.name, e.at, e.args}, c.indices, {}));
+    const DType type = program_[c.in.back().tensor].type;
+    if (is_float(type) || type == DType::Bool)
+      frame.fail(ErrorCode::Type, e.at,
+                 fmt::format("{} is {}, a subscript needs integers; cast it, as in cast_i32({})",
+                             e.name, describe(c.in.back().tensor), e.name));
+  }
 }
 
 // The type of the operands met: of the third where two are compared to select it, bool where two
@@ -124,8 +157,12 @@ TensorId Instantiation::contraction(const Frame &frame, const Definition &statem
   program::Contraction c{.agg = body.agg, .comb = body.comb, .indices = indices_of(body)};
   for (const Expression &e : body.subscripts)
     c.out.push_back(frame.affine(e, c.indices));
+  for (std::size_t i = 0; i < c.indices.size(); ++i)
+    if (c.indices[i].starts_with(kPicked))
+      c.picks.push_back(i);
   for (const Reference &reference : body.in)
-    c.in.push_back(access(frame, reference, c.indices));
+    c.in.push_back(access(frame, reference, c.indices, c.picks));
+  add_positions(frame, body, c);
   for (const PolyConstraint &constraint : body.constraints) {
     const std::int64_t bound = frame.integer(constraint.bound);
     if (bound < 1)

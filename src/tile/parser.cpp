@@ -303,7 +303,35 @@ private:
   bool reference(Reference &reference) {
     if (!upper_name("a tensor", reference.tensor, reference.at) || !expect("["))
       return false;
-    return cursor_.accept("]") || (sums(reference.subscripts) && expect("]"));
+    if (cursor_.accept("]"))
+      return true;
+    do {
+      if (!subscript(reference.subscripts.emplace_back()))
+        return false;
+    } while (cursor_.accept(","));
+    return expect("]");
+  }
+
+  // A sum, or an element of a tensor that says which: J[e].
+  bool subscript(Expression &result) {
+    const bool is_element = cursor_.peek().kind == TokenKind::Name &&
+                            is_upper_name(cursor_.peek().text) && cursor_.peek(1).text == "[";
+    if (!is_element) {
+      std::optional<Expression> value = expressions_.sum();
+      if (value)
+        result = std::move(*value);
+      return value.has_value();
+    }
+    result.kind = Expression::Kind::Element;
+    if (!upper_name("a tensor", result.name, result.at) || !expect("["))
+      return false;
+    if (cursor_.accept("]"))
+      return true;
+    if (!sums(result.args))
+      return false;
+    for (const Expression &arg : result.args)
+      result.depth = std::max(result.depth, arg.depth + 1);
+    return expect("]");
   }
 
   bool constraints(ContractionBody &body) {

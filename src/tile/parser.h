@@ -16,9 +16,11 @@
 //                {"," sum "<" sum} {"no_defract" | "default" Name}
 //   aggregate  = "+" | "*" | ">" | "<" | "="
 //   operands   = operand [("*" | "+" | "==") operand] | operand "==" operand
-//   "?" operand operand    = Name "[" [sums] "]" expression = binary ["?"
-//   expression ":" expression] binary     = || && | ^ & (== !=) (< <= > >=) (<<
-//   >>) (+ -) (* /) over unary, loosest first as
+//                "?" operand
+//   operand    = Name "[" [subscript {"," subscript}] "]"
+//   subscript  = sum | Name "[" [sums] "]"
+//   expression = binary ["?" expression ":" expression]
+//   binary     = || && | ^ & (== !=) (< <= > >=) (<< >>) (+ -) (* /) over unary, loosest first as
 //                in C; comparisons do not chain
 //   sums       = sum {"," sum}
 //   sum        = + - * / over unary
@@ -29,7 +31,9 @@
 //   binding    = Name "=" expression
 //
 // Before ":" stand a result's subscripts, after it its sizes, as many; "<"
-// bounds a subscript from above and 0 from below; `2i` is 2*i. #name is a Name
+// bounds a subscript from above and 0 from below; `2i` is 2*i. In
+// X[o, J[e], i] an element of J, integers, says where X is read; that is for the first operand of
+// a sum, or of a sum of products. #name is a Name
 // and $name a name of any case; both may end with '. After a mistake the parser
 // goes on at the next statement or function.
 #pragma once

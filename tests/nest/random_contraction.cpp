@@ -245,6 +245,7 @@ double combined(Comb comb, const std::vector<double> &values) {
   case Comb::Select:
     return values[0] == values[1] ? values[2] : 0;
   case Comb::Term:
+  case Comb::Pick:
     break; // never drawn
   }
   return 0;

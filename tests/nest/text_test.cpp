@@ -36,6 +36,19 @@ const char *const kTerm = R"(nest sum {
 }
 )";
 
+// `in` is a name as others are.
+const char *const kPick = R"(nest pick {
+  index o 2, in 4 | t 3
+  slot 0 f32 30, 1 f32 3, 2 i64 12, 3 f32 8
+  acc f32 = sum pick
+  in 0 + 0 [o:2*15, $2:5?*3, in - 1:3?*1]
+  in 1 + 0 [t:3*1]
+  in 2 + 0 [in:4*3, t:3*1]
+  out 3 + 0 [o:2*4, in:4*1]
+  post acc
+}
+)";
+
 const char *const kScalar = R"(nest max {
   index | k 5
   slot 0 i8 5, 1 i32 1
@@ -73,7 +86,7 @@ std::string replaced(std::string text, const std::string &from, const std::strin
 }
 
 TEST(NestText, RoundTrips) {
-  for (const char *text : {kConv, kTerm, kScalar, kMap}) {
+  for (const char *text : {kConv, kTerm, kPick, kScalar, kMap}) {
     const nest::Nest nest = nest::parse_nest(text);
     EXPECT_EQ(nest::to_text(nest), text);
     EXPECT_EQ(nest::parse_nest(nest::to_text(nest)), nest);
@@ -146,6 +159,24 @@ TEST(NestText, RefusesBrokenInvariants) {
   }
 }
 
+TEST(NestText, RefusesPicksThatSayNoSubscript) {
+  const Broken cases[] = {
+      {"$2:5?", "$2:5", ErrorCode::Shape},        {"$2:5?", "$1:5?", ErrorCode::Shape},
+      {"$2:5?", "$3:5?", ErrorCode::Shape},       {"$2:5?", "$99999999999:5?", ErrorCode::Syntax},
+      {"$2:5?", "$2.0:5?", ErrorCode::Syntax},    {"$2:5?", "0:5?", ErrorCode::Shape},
+      {"$2:5?", "$2:6?", ErrorCode::Shape},       {"sum pick", "sum mul", ErrorCode::Shape},
+      {"sum pick", "max pick", ErrorCode::Shape}, {"i64", "f32", ErrorCode::Shape},
+      {"[t:3*1]", "[$2:3?*1]", ErrorCode::Shape}, {"[in:4*3, t", "[in:4*3, $2", ErrorCode::Shape},
+      {"in - 1", "$2", ErrorCode::Shape},
+  };
+  for (const Broken &broken : cases) {
+    const std::string text = replaced(kPick, broken.from, broken.to);
+    const std::optional<ErrorCode> code = parse_error(text);
+    ASSERT_TRUE(code.has_value()) << text;
+    EXPECT_EQ(*code, broken.code) << text;
+  }
+}
+
 TEST(NestText, RefusesAccumulatorsOfMaps) {
   EXPECT_TRUE(parse_error(replaced(kMap, "select($0, 1.5:f64, inf:f64)", "acc")));
   EXPECT_TRUE(parse_error(replaced(kMap, "assign", "sum")));
@@ -157,7 +188,7 @@ TEST(NestText, RefusesAccumulatorsOfMaps) {
 }
 
 TEST(NestText, RefusesEveryTruncation) {
-  for (const std::string text : {kConv, kTerm, kScalar, kMap})
+  for (const std::string text : {kConv, kTerm, kPick, kScalar, kMap})
     for (std::size_t length = 0; length + 2 < text.size(); ++length)
       EXPECT_TRUE(parse_error(text.substr(0, length))) << text.substr(0, length);
 }

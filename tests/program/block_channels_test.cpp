@@ -64,8 +64,20 @@ constexpr const char *kInit = R"(program "i" {
   output %6
 })";
 
+// Channels, and images, that positions say.
+constexpr const char *kPicks = R"(program "p" {
+  input %0 "x" : f32[2, 3, 4, 4]
+  const %1 "w" : f32[8, 3]
+  input %2 "j" : i32[2, 5]
+  %3 "c" : f32[2, 8, 4, 4] = sum[n, m, y, x, c](%0[n, c, y, x] * %1[m, c]) -> [n, m, y, x]
+  %4 "by channel" : f32[2, 5, 4, 4] = sum[n, a, y, x, e](%3[n, a, y, x] at a == %2[n, e]) -> [n, e, y, x]
+  %5 "by image" : f32[5, 8, 4, 4] = sum[a, c, y, x, e](%3[a, c, y, x] at a == %2[0, e]) -> [e, c, y, x]
+  output %4
+  output %5
+})";
+
 TEST(BlockChannels, TheSameValues) {
-  for (const char *text : {kNetwork, kGroups, kWalks, kInit})
+  for (const char *text : {kNetwork, kGroups, kWalks, kInit, kPicks})
     for (const std::int64_t block : {2, 4, 8}) {
       const Program program = testing::program_of(text);
       const Program blocked = block_channels(program, block);

@@ -89,8 +89,8 @@ TEST(MergeSums, OfAnotherSumAlone) {
   EXPECT_EQ(merge_sums(kept).statements.size(), 2U);
 }
 
-// Matrix units compute the products, and each filter is read for many pixels.
-TEST(MergeSums, ProductsStay) {
+// Matrix units compute the products, and each filter is read for many pixels; positions drop points.
+TEST(MergeSums, ProductsAndPicksStay) {
   for (const char *text : {R"(program "p" {
   input %0 "x" : f32[2, 3, 6, 6]
   input %1 "w" : f32[4, 3, 3, 3]
@@ -103,6 +103,13 @@ TEST(MergeSums, ProductsStay) {
   input %1 "b" : f32[5, 6]
   %2 "c" : f32[4, 6] = sum[i, j, k](%0[i, k] * %1[k, j]) -> [i, j]
   %3 "s" : f32[4] = sum[i, j](%2[i, j]) -> [i]
+  output %3
+})",
+                           R"(program "p" {
+  input %0 "x" : f32[4, 3, 5]
+  input %1 "j" : i32[4]
+  %2 "picked" : f32[4, 5] = sum[o, a, i](%0[o, a, i] at a == %1[o]) -> [o, i]
+  %3 "s" : f32[4] = sum[o, i](%2[o, i]) -> [o]
   output %3
 })"}) {
     const Program before = testing::program_of(text);

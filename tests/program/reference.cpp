@@ -148,7 +148,8 @@ void run_contraction(const Program &program, const Statement &statement, const C
     for (const Access &access : body.in)
       args.push_back(memory.load(access.tensor, subscripts_at(access.subscripts, point)));
     double value = args[0];
-    if (body.comb == Comb::Mul)
+    const std::size_t values = args.size() - body.picks.size();
+    if (body.comb == Comb::Mul || (body.comb == Comb::Pick && values == 2))
       value *= args[1];
     if (body.comb == Comb::Add)
       value += args[1];
@@ -156,6 +157,9 @@ void run_contraction(const Program &program, const Statement &statement, const C
       value = args[0] == args[1] ? (body.comb == Comb::Select ? args[2] : 1) : 0;
     if (body.comb == Comb::Term)
       value = evaluate_expr(body.term, args);
+    for (std::size_t j = 0; j < body.picks.size(); ++j)
+      if (args[values + j] != static_cast<double>(point[body.picks[j]]))
+        value = 0;
     const auto [slot, first] = written.emplace(subscripts_at(body.out, point), 0);
     slot->second = aggregate(body.agg, first, slot->second, value);
   });

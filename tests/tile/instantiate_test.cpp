@@ -96,6 +96,18 @@ TEST(TileInstantiate, SubscriptsKeepFractionsOnceAnIndexIsDivided) {
   EXPECT_EQ(c.in[0].subscripts[0].constant, Rational(5, 2));
 }
 
+TEST(TileInstantiate, ElementsOfATensorAreSubscripts) {
+  const Program p = body("Y[o, in : 2, 3] = +(X[o, J[in], in]);",
+                         {{"X", {DType::F32, {2, 5, 3}}}, {"J", {DType::I32, {3}}}});
+  const std::string text = program::to_text(p);
+  EXPECT_NE(text.find("sum[o, in, _at"), std::string::npos) << text;
+  const auto &c = std::get<program::Contraction>(p.statements.at(0).body);
+  EXPECT_EQ(c.comb, program::Comb::Pick);
+  EXPECT_EQ(c.in.size(), 2U);
+  EXPECT_EQ(c.picks.size(), 1U);
+  EXPECT_TRUE(program::is_index(c.in[0].subscripts[1], c.picks[0]));
+}
+
 TEST(TileInstantiate, SizesDivideWithoutFraction) {
   const Program p = to_program("function f(X[N]) -> (Y) { Y[n : (N + 2)/2 - -1] = =(X[n]); }",
                                "t.tile", f32({{"X", {5}}}), {});
@@ -253,6 +265,9 @@ TEST(TileInstantiate, ReportsStatements) {
   EXPECT_EQ(say("Y = permute(X, 0);"), "f: got 1 axes, f32[2, 3] has 2");
   EXPECT_EQ(say("Y = permute(X, 0, 1 - 2);"), "f: axis -1 of f32[2, 3] is not there");
   EXPECT_EQ(say("Y[n : N] = +(B[n, 0]);"), "f: B is bool[4], got 2 subscripts");
+  EXPECT_EQ(say("Y[n : 4] = +(X[B[n], 0]);"),
+            "f: B is bool[4], a subscript needs integers; cast it, as in cast_i32(B)");
+  EXPECT_EQ(say("Y[n : 4] = +(X[B[n, 0], 0]);"), "f: B is bool[4], got 2 subscripts");
   EXPECT_EQ(say("Y[n : 4] = +(B[n]);"),
             "f: bool has no sums and products; cast the operands, as in cast_i32(X)");
   EXPECT_EQ(say("Y[n : N] = =(X[n, c]);"),

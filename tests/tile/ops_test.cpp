@@ -22,6 +22,7 @@ struct Case {
   std::vector<Shape> inputs;
   tile::Attributes attributes;
   Shape result;
+  std::set<std::size_t> positions = {}; // inputs of i32; the others are f32
 };
 
 tile::Attributes ints(const std::vector<std::pair<std::string, I>> &list) {
@@ -266,9 +267,9 @@ const std::vector<Case> &cases() {
 // Losses, optimisers, samples and elements chosen by indices.
 const std::vector<Case> &choices() {
   static const std::vector<Case> all = {
-      {"pick", {{2, 5, 3}, {4}}, {}, {2, 4, 3}},
-      {"pick_outer", {{2, 5, 3}, {2, 4}}, {}, {2, 4, 3}},
-      {"pick_each", {{2, 5, 3}, {2, 4, 3}}, {}, {2, 4, 3}},
+      {"pick", {{2, 5, 3}, {4}}, {}, {2, 4, 3}, {1}},
+      {"pick_outer", {{2, 5, 3}, {2, 4}}, {}, {2, 4, 3}, {1}},
+      {"pick_each", {{2, 5, 3}, {2, 4, 3}}, {}, {2, 4, 3}, {1}},
       {"put", {{4, 3}, {4}}, ints({{"A", 6}}), {6, 3}},
       {"put_count", {{4}}, ints({{"A", 6}}), {6}},
       {"put_each", {{2, 4, 3}, {2, 4, 3}}, ints({{"A", 6}}), {2, 6, 3}},
@@ -324,18 +325,32 @@ const std::vector<Case> &choices() {
       {"place_of_centres", {{2, 3}}, ints({{"A", 5}}), {2, 3}},
       {"place_at_border", {{2, 3}}, ints({{"A", 5}}), {2, 3}},
       {"place_reflected", {{2, 3}}, {{"LO", -0.5}, {"SPAN", 5.0}}, {2, 3}},
-      {"weights_nearest", {{2, 3}}, ints({{"A", 5}}), {2, 3, 5}},
-      {"weights_linear", {{2, 3}}, ints({{"A", 5}}), {2, 3, 5}},
-      {"weights_cubic", {{2, 3}}, ints({{"A", 5}}), {2, 3, 5}},
+      {"taps", {{2, 3}}, ints({{"T", 2}}), {2, 3, 2}},
+      {"nearest_tap", {{2, 3}}, {}, {2, 3, 1}},
+      {"subscripts", {{2, 3, 4}}, ints({{"A", 5}}), {2, 3, 4}},
+      {"weights_nearest", {{2, 3}, {2, 3, 1}}, {}, {2, 3, 1}},
+      {"weights_linear", {{2, 3}, {2, 3, 2}}, {}, {2, 3, 2}},
+      {"weights_cubic", {{2, 3}, {2, 3, 4}}, {}, {2, 3, 4}},
       {"keys", {{2, 3}}, {{"C", -0.75}}, {2, 3}},
-      {"tap_weight", {{2, 3}}, ints({{"TAP", -1}}), {2, 3}},
-      {"tap_place", {{2, 3}}, ints({{"TAP", -1}}), {2, 3}},
-      {"tap_row", {{2, 3}, {2, 3}}, ints({{"A", 5}}), {2, 3, 5}},
-      {"sample2d", {{2, 4, 5, 6}, {2, 3, 5}, {2, 3, 6}}, {}, {2, 4, 3}},
-      {"sample3d", {{2, 4, 5, 6, 7}, {2, 3, 5}, {2, 3, 6}, {2, 3, 7}}, {}, {2, 4, 3}},
+      {"sample2d",
+       {{2, 4, 5, 6}, {2, 3, 1}, {2, 3, 1}, {2, 3, 2}, {2, 3, 2}},
+       {},
+       {2, 4, 3},
+       {1, 3}},
+      {"sample3d",
+       {{2, 4, 5, 6, 7}, {2, 3, 2}, {2, 3, 2}, {2, 3, 1}, {2, 3, 1}, {2, 3, 2}, {2, 3, 2}},
+       {},
+       {2, 4, 3},
+       {1, 3, 5}},
       {"region_places", {{3}, {3}}, ints({{"T", 4}}), {3, 4}},
-      {"region_weights", {{3, 4}}, ints({{"A", 5}, {"B", 2}}), {3, 2, 5}},
-      {"region_align", {{3, 4, 5, 6}, {3, 2, 5}, {3, 1, 6}}, {}, {3, 4, 2, 1}},
+      {"region_inside", {{3, 4}}, ints({{"A", 5}}), {3, 4}},
+      {"region_share", {{3, 4}}, ints({{"A", 5}, {"B", 2}}), {3, 4}},
+      {"region_weights", {{3, 4, 2}, {3, 4}}, {}, {3, 4, 2}},
+      {"region_align",
+       {{2, 4, 5, 6}, {3}, {3, 2, 4}, {3, 2, 4}, {3, 1, 4}, {3, 1, 4}},
+       {},
+       {3, 4, 2, 1},
+       {1, 2, 4}},
       {"deform_product", {{2, 2, 3, 4}, {2, 5, 3}}, {}, {2, 2, 5, 4}},
       {"window", {{2, 5, 3}}, ints({{"BEGIN", -2}, {"SIZE", 6}}), {2, 6, 3}},
       {"pad_wrap_front", {{2, 4, 1}}, ints({{"COUNT", 3}}), {2, 7, 1}},
@@ -482,12 +497,13 @@ const std::set<std::string> kBool = {"causal_mask",
 DType result_type(const std::string &function, DType operand) {
   if (kBool.count(function) != 0)
     return DType::Bool;
-  if (function == "without_zero" || function.starts_with("rank_") || function.ends_with("_count"))
+  if (function == "without_zero" || function == "subscripts" || function.starts_with("rank_") ||
+      function.ends_with("_count"))
     return DType::I32;
   if (function.starts_with("arg_") || function.ends_with("_index") || function == "place_of_rank")
     return function == "wrap_index" || function == "flat_index" ? operand : DType::I64;
-  if (function.starts_with("loss_") || function.starts_with("pictures") ||
-      function == "is_alive" || function == "count_hits")
+  if (function.starts_with("loss_") || function.starts_with("pictures") || function == "is_alive" ||
+      function == "count_hits")
     return DType::F32;
   if (function == "dynamic_zero" || function == "dynamic_quantize")
     return DType::U8;
@@ -500,8 +516,8 @@ DType result_type(const std::string &function, DType operand) {
 void check(const Case &c, DType type) {
   SCOPED_TRACE(c.function + " of " + std::string(to_string(type)));
   std::vector<Values> inputs;
-  for (const Shape &shape : c.inputs)
-    inputs.push_back({shape, {}, type});
+  for (std::size_t k = 0; k < c.inputs.size(); ++k)
+    inputs.push_back({c.inputs[k], {}, c.positions.count(k) != 0 ? DType::I32 : type});
   const program::Program program = operator_program(c.function, inputs, c.attributes);
   const program::Tensor &result = program[program.outputs.at(0)];
   EXPECT_EQ(result.shape, c.result);

@@ -162,6 +162,17 @@ TEST(TileText, ReportsFormsAndRanks) {
   EXPECT_TRUE(
       says("Y[n : N] = +(X[n, max(c, 0)]);",
            "index 'c' cannot stand here; a size is made of dimensions, attributes and numerals"));
+  const std::string picks =
+      "only the first operand of a sum, or of a sum of products, is read where another tensor says";
+  EXPECT_EQ(mistakes(in_function("Y[n : N] = +(X[B[n], 0] * X[n, 0]);")), "");
+  EXPECT_TRUE(says("Y[n : N] = >(X[B[n], 0]);", picks));
+  EXPECT_TRUE(says("Y[n : N] = +(X[B[n], 0] + X[n, 0]);", picks));
+  EXPECT_TRUE(says("Y[n : N] = +(X[n, 0] * X[B[n], 0]);", picks));
+  EXPECT_TRUE(says("Y[n : N] = +(X[X[n], 0]);", "'X' has 2 dimensions, got 1 subscript"));
+  EXPECT_TRUE(says("Y[n : N] = +(X[B[Z[n]], 0]);", "expected ']', got '['"));
+  EXPECT_TRUE(says("Y[n : N] = +(X[B[n] + 1, 0]);", "expected ']', got '+'"));
+  EXPECT_TRUE(
+      says("Y[B[n] : N] = +(X[n, 0]);", "expected ':' and the sizes of the result, got '['"));
   EXPECT_TRUE(says("Y[n, c : N, C] = =(X[n, c]) default N;",
                    "'N' is a dimension; a tensor is needed here"));
 }

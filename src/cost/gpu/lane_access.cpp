@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/index.h"
+#include "cost/footprint.h"
 #include "nest/index.h"
 #include "schedule/staging.h"
 
@@ -25,11 +26,17 @@ using nest::IndexId;
 using Strides = Indexed<IndexId, std::int64_t>; // elements between neighbours
 
 Strides in_place(const Nest &nest, const nest::Operand &operand) {
-  return nest::flat(operand, nest.indices.size()).coeff;
+  Strides strides(nest.indices.size(), 0);
+  for (const nest::Dim &dim : walked_dims(nest, operand))
+    for (const IndexId i : strides.ids())
+      strides[i] += dim.at.coeff[i] * dim.stride;
+  return strides;
 }
 
 // Of an input as the arithmetic reads it: staged, packed or in place.
 Strides as_read(const Nest &nest, const Schedule &schedule, int input, const InputPlace &place) {
+  if (schedule.fills[at(input)] == schedule::Fill::Direct)
+    return in_place(nest, nest.inputs[at(input)]);
   Strides strides(nest.indices.size(), 0);
   const auto add = [&](const nest::Dim &dim, std::int64_t stride) {
     for (const IndexId i : strides.ids())

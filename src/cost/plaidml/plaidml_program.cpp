@@ -194,6 +194,7 @@ std::string_view separator(program::Comb comb, std::size_t k) {
   case program::Comb::None:
     return ", ";
   case program::Comb::Mul:
+  case program::Comb::Pick:
     return " * ";
   case program::Comb::Add:
     return " + ";

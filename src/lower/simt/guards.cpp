@@ -49,7 +49,7 @@ ExprRef inside(const Context &cx, const nest::Linear &at, std::int64_t bound) {
 ExprRef checked_inside(const Context &cx, std::size_t input) {
   ExprRef all = nullptr;
   for (const nest::Dim &dim : cx.nest.inputs[input].dims)
-    if (guard_of(cx.nest, cx.schedule, input, dim) == Guard::Checked)
+    if (!dim.by && guard_of(cx.nest, cx.schedule, input, dim) == Guard::Checked)
       all = cx.build.logical_and(all, inside(cx, dim.at, dim.size));
   return all;
 }

@@ -179,13 +179,46 @@ ExprRef TileBuilder::predicate() const {
     return all;
   for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
     all = b_.logical_and(all, checked_inside(cx_, k));
+  for (const nest::Dim &dim : cx_.nest.inputs[0].dims)
+    if (dim.by) {
+      const ExprRef at = position(dim);
+      all = b_.logical_and(all, b_.scalar(ScalarOp::Ge, {at, b_.integer(0)}));
+      all = b_.logical_and(all, b_.scalar(ScalarOp::Lt, {at, b_.integer(dim.size)}));
+    }
   return all;
+}
+
+ExprRef TileBuilder::position(const nest::Dim &dim) const {
+  const std::size_t k = at(*dim.by);
+  const Address address = input_address(cx_, *dim.by, bases_[k]);
+  const ExprRef valid = valid_elems(&cx_.nest.inputs[k], false);
+  ExprRef value = b_.load(cx_.input_buffers[k], address.index, 1, 1, valid, -1);
+  if (size_bytes(value->type.elem) > size_bytes(kernel::Type{}.elem)) {
+    const auto limit = [&](std::int64_t at) {
+      return b_.real(static_cast<double>(at), value->type);
+    };
+    value = b_.scalar(ScalarOp::Max, {value, limit(-1)});
+    value = b_.scalar(ScalarOp::Min, {value, limit(dim.size)});
+  }
+  return b_.cast(value, kernel::Type{}.elem);
+}
+
+ExprRef TileBuilder::picked_offset(std::size_t input) const {
+  ExprRef sum = nullptr;
+  for (const nest::Dim &dim : cx_.nest.inputs[input].dims)
+    if (dim.by) {
+      const ExprRef elems = b_.mul(position(dim), b_.integer(dim.stride));
+      sum = sum ? b_.add(sum, elems) : elems;
+    }
+  return sum;
 }
 
 // The value of an input at the current point, in every lane; for a dot product, its neighbours.
 ExprRef TileBuilder::load_input(int input) const {
   const std::size_t k = static_cast<std::size_t>(input);
-  const Address address = input_address(cx_, input, bases_[k]);
+  Address address = input_address(cx_, input, bases_[k]);
+  if (const ExprRef offset = picked_offset(k))
+    address.index = b_.add(address.index, offset);
   const bool spread = address.lane_stride != 0 && cx_.width() > 1;
   const bool direct = cx_.schedule.fills[k] == schedule::Fill::Direct;
   const int products = static_cast<int>(schedule::products_of_lane(cx_.schedule));
@@ -213,6 +246,9 @@ ExprRef TileBuilder::combined(const std::vector<ExprRef> &operands) {
   if (cx_.nest.comb == Comb::Term)
     return expr_value(b_, cx_.nest.term, cx_.width(), nullptr,
                       [&](int operand) { return operands[at(operand)]; });
+  if (cx_.nest.comb == Comb::Pick)
+    return operands.size() == 1 ? operands[0]
+                                : b_.scalar(ScalarOp::Mul, {operands[0], operands[1]});
   if (!program::compares(cx_.nest.comb))
     return b_.scalar(cx_.nest.comb == Comb::Mul ? ScalarOp::Mul : ScalarOp::Add,
                      {operands[0], operands[1]});
@@ -241,7 +277,7 @@ StmtRef TileBuilder::accumulate_one(const std::vector<ExprRef> &operands) {
 StmtRef TileBuilder::accumulate_plainly() {
   return for_copies(all_copied(), [&] {
     std::vector<ExprRef> operands;
-    for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k)
+    for (std::size_t k = 0; k < cx_.nest.inputs.size() - positions(cx_.nest); ++k)
       operands.push_back(value_of(static_cast<int>(k)));
     const ExprRef takes_part = predicate();
     return where(takes_part, accumulate_one(operands));

@@ -71,6 +71,10 @@ private:
   kernel::ExprRef combined(const std::vector<kernel::ExprRef> &operands);
   kernel::StmtRef accumulate_plainly();
   kernel::ExprRef load_input(int input) const;
+  // The subscript that input dim.by says: below 0 or past the end where there is none.
+  kernel::ExprRef position(const nest::Dim &dim) const;
+  // Elements from where the subscripts of an input that others say are 0; null: 0.
+  kernel::ExprRef picked_offset(std::size_t input) const;
   // `body` where the condition holds; null: always.
   kernel::StmtRef where(kernel::ExprRef condition, kernel::StmtRef body) const {
     return condition ? b_.branch(condition, body) : body;

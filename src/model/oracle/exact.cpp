@@ -40,7 +40,8 @@ double accumulated(const nest::Nest &nest, const std::vector<double> &inputs) {
   for (const nest::IndexId i : reduced_indices(nest))
     points *= static_cast<double>(extent(nest, i));
   double term = *std::max_element(inputs.begin(), inputs.end());
-  if (nest.comb == Comb::Mul)
+  const std::size_t values = inputs.size() - nest::positions(nest);
+  if (nest.comb == Comb::Mul || (nest.comb == Comb::Pick && values == 2))
     term = inputs[0] * inputs[1];
   if (nest.comb == Comb::Add)
     term = inputs[0] + inputs[1];

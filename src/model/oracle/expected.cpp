@@ -119,7 +119,9 @@ void Expected::add_drift(std::size_t input, const SlotErrors &errors) {
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     const auto from = static_cast<std::size_t>(nest_.inputs[k].slot);
     Bytes bytes = magnitudes_.slots[from];
-    if (k == input || nest_.comb != Comb::Mul)
+    const bool is_position = k + positions(nest_) >= nest_.inputs.size();
+    const bool multiplies = nest_.comb == Comb::Mul || nest_.comb == Comb::Pick;
+    if (k == input || (!multiplies && !is_position))
       std::fill(bytes.begin(), bytes.end(), std::byte{0});
     if (k == input)
       widen_by(bytes, errors[slot]);
@@ -132,7 +134,8 @@ void Expected::add_drift(std::size_t input, const SlotErrors &errors) {
 
 // How far the errors of inputs may carry the accumulator.
 double Expected::drift(const std::vector<std::int64_t> &point) const {
-  const bool carries = nest_.comb == Comb::None || nest_.comb == Comb::Add ||
+  const bool carries = nest_.comb == Comb::None || nest_.comb == Comb::Pick ||
+                       nest_.comb == Comb::Add ||
                        (nest_.comb == Comb::Mul && nest_.agg != Agg::Product);
   double sum = 0;
   for (const Inputs &inputs : drifts_)

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/index.h"
+#include "nest/evaluate/accumulate_pick.h"
 #include "nest/evaluate/accumulate_term.h"
 #include "nest/evaluate/accumulator.h"
 #include "nest/evaluate/odometer.h"
@@ -124,6 +125,7 @@ template <Agg agg> RowFunction row_of_comb(Comb comb, bool float_a, bool float_b
   case Comb::Select:
     return run_row<agg, Comb::Select, double, double>;
   case Comb::Term:
+  case Comb::Pick:
     break;
   }
   internal_error("unknown combination", __FILE__, __LINE__);
@@ -258,6 +260,8 @@ private:
 } // namespace
 
 std::vector<double> accumulate(const Nest &nest, std::span<const std::span<std::byte>> slots) {
+  if (nest.comb == Comb::Pick)
+    return accumulate_picks(nest, slots);
   return nest.comb == Comb::Term ? accumulate_terms(nest, slots) : Accumulation(nest, slots).run();
 }
 

@@ -97,6 +97,8 @@ std::string stem(const Nest &nest) {
   const bool window = std::any_of(nest.inputs.begin(), nest.inputs.end(), has_window);
   if (nest.agg == Agg::Sum && nest.comb == program::Comb::Mul)
     return stem_of_products(nest);
+  if (nest.comb == program::Comb::Pick)
+    return "pick";
   if (program::compares(nest.comb))
     return nest.comb == program::Comb::Equal ? "equal" : "select";
   switch (nest.agg) {

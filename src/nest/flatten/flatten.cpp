@@ -25,16 +25,46 @@ using program::TensorId;
 
 constexpr std::int64_t kMaxCoefficient = std::int64_t{1} << 40;
 
+// A contraction without the indices whose values are found in tensors; 0 stands where they stood.
+struct Unpicked {
+  Contraction body;
+  std::vector<std::size_t> dims; // of in[0], by position operand
+};
+
+Unpicked unpicked(const Contraction &from) {
+  Unpicked result{from, {}};
+  std::vector<std::size_t> gone = from.picks;
+  for (const std::size_t index : gone)
+    for (std::size_t d = 0; d < from.in[0].subscripts.size(); ++d)
+      if (program::is_index(from.in[0].subscripts[d], index))
+        result.dims.push_back(d);
+  std::sort(gone.rbegin(), gone.rend());
+  const auto drop = [&](Affine &form) {
+    for (const std::size_t index : gone)
+      form.coeff.erase(form.coeff.begin() + static_cast<std::ptrdiff_t>(index));
+  };
+  Contraction &body = result.body;
+  for (const std::size_t index : gone)
+    body.indices.erase(body.indices.begin() + static_cast<std::ptrdiff_t>(index));
+  std::for_each(body.out.begin(), body.out.end(), drop);
+  for (program::Access &access : body.in)
+    std::for_each(access.subscripts.begin(), access.subscripts.end(), drop);
+  for (program::Constraint &constraint : body.constraints)
+    drop(constraint.expr);
+  body.picks.clear();
+  return result;
+}
+
 // From the subscripts of a contraction to the pieces of its result.
 class Flattening {
 public:
   Flattening(const StoredProgram &stored, const Statement &statement, const Contraction &body)
-      : stored_(stored), statement_(statement), body_(body) {}
+      : stored_(stored), statement_(statement), unpicked_(unpicked(body)), body_(unpicked_.body) {}
 
   std::vector<FlatStatement> run() {
     read_system();
     const Defracted defracted = defract(reduce(system_, index_ranges()));
-    PieceBuilder pieces(stored_, statement_, body_, defracted);
+    PieceBuilder pieces(stored_, statement_, body_, unpicked_.dims, defracted);
     std::vector<FlatStatement> flats = pieces.build(mode());
     if (body_.init && !init_is_in_place() && !fills_result(flats)) {
       std::vector<FlatStatement> copy = flatten_copy(stored_, *body_.init, statement_);
@@ -141,6 +171,7 @@ private:
 
   const StoredProgram &stored_;
   const Statement &statement_;
+  const Unpicked unpicked_;
   const Contraction &body_;
   System system_;
 };

@@ -23,7 +23,7 @@ bool is_plain(const Dim &dim, std::size_t index) {
   for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
     if (dim.at.coeff[i] != (i == index ? 1 : 0))
       return false;
-  return dim.at.constant == 0 && !dim.guarded;
+  return dim.at.constant == 0 && !dim.guarded && !dim.by;
 }
 
 // Nothing when the operand does not step through (outer, inner) contiguously.

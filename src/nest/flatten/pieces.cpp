@@ -296,7 +296,7 @@ Operand PieceBuilder::operand(FlatBuilder &builder, program::TensorId tensor, st
   for (std::size_t d = 0; d < shape.size(); ++d) {
     Linear at = substitute(defracted_.reduced.rows[first_row + d].form, variables, 1);
     at.coeff.resize(count, 0);
-    Dim dim{std::move(at), shape[d], window.strides[d], false};
+    Dim dim{.at = std::move(at), .size = shape[d], .stride = window.strides[d]};
     const Interval range = range_of(dim.at, builder.nest().indices);
     dim.guarded = range.lo < 0 || range.hi >= dim.size;
     result.dims.push_back(std::move(dim));
@@ -323,6 +323,9 @@ DType PieceBuilder::value_type() const {
   switch (body_.comb) {
   case Comb::None:
     return type_of(0);
+  case Comb::Pick:
+    return body_.in.size() == picked_.size() + 1 ? type_of(0)
+                                                 : program::promote(type_of(0), type_of(1));
   case Comb::Mul:
   case Comb::Add:
     return program::promote(type_of(0), type_of(1));
@@ -359,6 +362,12 @@ FlatStatement PieceBuilder::computed(const Space &space, bool reaches_all) const
   for (const program::Access &access : body_.in) {
     nest.inputs.push_back(operand(builder, access.tensor, row, variables));
     row += access.subscripts.size();
+  }
+  const std::size_t values = body_.in.size() - picked_.size();
+  for (std::size_t j = 0; j < picked_.size(); ++j) {
+    Dim &dim = nest.inputs[0].dims[picked_[j]];
+    dim.by = static_cast<int>(values + j);
+    dim.guarded = true;
   }
   nest.out = operand(builder, statement_.out, 0, variables);
   nest.acc_type = accumulator_type(value_type());

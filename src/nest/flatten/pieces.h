@@ -25,9 +25,12 @@ enum class Cover {
 
 class PieceBuilder {
 public:
+  // `picked`: the dimensions of the first operand at which the last ones say the subscripts.
   PieceBuilder(const program::StoredProgram &stored, const program::Statement &statement,
-               const program::Contraction &body, const Defracted &defracted)
-      : stored_(stored), statement_(statement), body_(body), defracted_(defracted) {}
+               const program::Contraction &body, std::vector<std::size_t> picked,
+               const Defracted &defracted)
+      : stored_(stored), statement_(statement), body_(body), picked_(std::move(picked)),
+        defracted_(defracted) {}
 
   // Throws Error{Shape} for an assignment that would write an element twice, Error{Unsupported}
   // where the elements that are reached cannot be told from the others.
@@ -70,6 +73,7 @@ private:
   const program::StoredProgram &stored_;
   const program::Statement &statement_;
   const program::Contraction &body_;
+  const std::vector<std::size_t> picked_;
   const Defracted &defracted_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of pictures at computed places, as products with weights by distance (ops/sample.tile).
+// Samples of pictures at computed places: taps with weights by distance (ops/sample.tile).
 #include <fmt/format.h>
 
 #include "onnx/operators.h"
@@ -40,31 +40,35 @@ Value inside(const Call &call, const Sampling &sampling, Value places, std::int6
   return places;
 }
 
-// The weights of a cubic interpolation whose taps outside the picture fall inside.
-Value cubic_by_taps(const Call &call, const Sampling &sampling, const Value &places,
-                    std::int64_t size) {
-  Value total;
-  for (const std::int64_t tap : {-1, 0, 1, 2}) {
-    const Value weight = call.apply("tap_weight", {places}, {{"TAP", tap}});
-    const Value place =
-        inside(call, sampling, call.apply("tap_place", {places}, {{"TAP", tap}}), size);
-    const Value row = call.apply("tap_row", {weight, place}, {{"A", size}});
-    total = tap == -1 ? row : call.apply("add", {total, row});
-  }
-  return total;
+// Elements of one axis beside places [N, P] as subscripts [N, P, T], and their weights.
+struct Taps {
+  Value at;
+  Value weights;
+};
+
+Taps taps_of(const Call &call, const Sampling &sampling, const Value &places, std::int64_t size) {
+  const tile::Attributes axis{{"A", size}};
+  Value numbers;
+  if (sampling.mode == "nearest")
+    numbers = call.apply("nearest_tap", {places});
+  else if (sampling.mode == "cubic")
+    numbers = call.apply("taps", {places}, {{"T", std::int64_t{4}}, {"FIRST", std::int64_t{-1}}});
+  else
+    numbers = call.apply("taps", {places}, {{"T", std::int64_t{2}}});
+  const Value weights = call.apply("weights_" + sampling.mode, {places, numbers});
+  if (sampling.mode == "cubic")
+    numbers = inside(call, sampling, numbers, size);
+  return {call.apply("subscripts", {numbers}, axis), weights};
 }
 
-// Weights [N, P, size] of one axis for its coordinates [N, P] of the grid.
-Value weights(const Call &call, const Sampling &sampling, const Value &grid, std::int64_t size) {
+// The taps of one axis for its coordinates [N, P] of the grid.
+Taps grid_taps(const Call &call, const Sampling &sampling, const Value &grid, std::int64_t size) {
   const tile::Attributes axis{{"A", size}};
   Value places = call.apply(sampling.aligned ? "place_of_centres" : "place_of_edges", {grid}, axis);
   places = inside(call, sampling, places, size);
-  if (sampling.mode == "cubic")
-    return sampling.padding == "zeros" ? call.apply("weights_cubic", {places}, axis)
-                                       : cubic_by_taps(call, sampling, places, size);
-  if (sampling.padding != "zeros")
+  if (sampling.mode != "cubic" && sampling.padding != "zeros")
     places = call.apply("place_at_border", {places}, axis);
-  return call.apply("weights_" + sampling.mode, {places}, axis);
+  return taps_of(call, sampling, places, size);
 }
 
 // Where tap k of a window looks for result p without an offset, along one axis of a picture of two:
@@ -114,7 +118,6 @@ Deformed deformed_of(const Call &call) {
     call.fail(ErrorCode::Shape,
               fmt::format("{} channels in {} and {} groups and a filter {} do not match",
                           d.channels, d.groups, d.parts, to_text(filter.shape)));
-  check_comparisons(call, d.batch * d.channels * d.taps() * d.results(), sizes[0] * sizes[1]);
   return d;
 }
 
@@ -129,11 +132,23 @@ Value deformed_samples(const Call &call, const Deformed &d) {
     const Value own = take_range(call, pairs, 1, static_cast<std::int64_t>(along), 1);
     const Value moved = call.apply("add", {call.reshape(own, {rows, places}),
                                            regular_places(call, d.window, along, input.type)});
-    args.push_back(call.apply("weights_linear", {moved}, {{"A", d.window[along].in}}));
+    const Taps taps = taps_of(call, {"linear", "zeros"}, moved, d.window[along].in);
+    args.insert(args.end(), {taps.at, taps.weights});
   }
   const Value samples = call.apply("sample2d", args);
   return call.has(4) ? call.apply("mul", {samples, call.reshape(call.value(4), {rows, 1, places})})
                      : samples;
+}
+
+// The taps of places [regions, bins * each] of one axis, [regions, bins, taps of a bin].
+Taps region_taps(const Call &call, const Value &places, std::int64_t size, std::int64_t bins) {
+  const Value share = call.apply("region_share", {places}, {{"A", size}, {"B", bins}});
+  const Value moved = call.apply("region_inside", {places}, {{"A", size}});
+  Taps taps = taps_of(call, {"linear", "zeros"}, moved, size);
+  taps.weights = call.apply("region_weights", {taps.weights, share});
+  const program::Shape shape{places.shape[0], bins,
+                             program::elems(taps.at.shape) / (places.shape[0] * bins)};
+  return {call.reshape(taps.at, shape), call.reshape(taps.weights, shape)};
 }
 
 } // namespace
@@ -146,15 +161,14 @@ void import_grid_sample(Call &call) {
     call.fail(ErrorCode::Shape, fmt::format("its grid has shape {}", to_text(grid.shape)));
   const Sampling sampling = sampling_of(call);
   const std::int64_t points = elems_between(grid.shape, 1, grid.shape.size() - 1);
-  check_comparisons(call, input.shape[0] * points * input.shape[1],
-                    elems_between(input.shape, 2, input.shape.size()));
   const Value flat = call.reshape(grid, {grid.shape[0] * points, rank, 1});
   std::vector<Value> args{input};
   for (std::int64_t d = 0; d < rank; ++d) {
     const Value column =
         call.apply("slice", {flat}, {{"START", rank - 1 - d}, {"COUNT", std::int64_t{1}}});
-    args.push_back(weights(call, sampling, call.reshape(column, {grid.shape[0], points}),
-                           sizes[static_cast<std::size_t>(d)]));
+    const Taps taps = grid_taps(call, sampling, call.reshape(column, {grid.shape[0], points}),
+                                sizes[static_cast<std::size_t>(d)]);
+    args.insert(args.end(), {taps.at, taps.weights});
   }
   const Value samples = call.apply(by_rank("sample", sizes.size()), args);
   program::Shape shape{input.shape[0], input.shape[1]};
@@ -184,13 +198,10 @@ void import_roi_align(Call &call) {
                           each, to_text(input.shape)));
   if (regions.shape.size() != 2 || regions.shape[1] != 4)
     call.fail(ErrorCode::Shape, fmt::format("its regions have shape {}", to_text(regions.shape)));
-  const std::int64_t count = regions.shape[0], channels = input.shape[1];
+  const std::int64_t count = regions.shape[0];
   const bool is_old = call.opset() < 16 || call.text("coordinate_transformation_mode",
                                                      "half_pixel") == "output_half_pixel";
-  check_comparisons(call, count * channels * sizes[0] * sizes[1], input.shape[0]);
-  const Value rows = call.reshape(input, {input.shape[0], channels * sizes[0] * sizes[1]});
-  const Value picked = pick_rows(call, rows, call.reshape(call.value(2), {count}));
-  std::vector<Value> args{call.reshape(picked, {count, channels, sizes[0], sizes[1]})};
+  std::vector<Value> args{input, call.reshape(call.value(2), {count})};
   for (const std::int64_t along : {0, 1}) { // rows, columns; a region is x, y, x, y
     const std::int64_t bins = call.integer(along == 0 ? "output_height" : "output_width", 1);
     tile::Attributes attributes{
@@ -202,8 +213,8 @@ void import_roi_align(Call &call) {
     };
     const Value places =
         call.apply("region_places", {edge(1 - along), edge(3 - along)}, attributes);
-    args.push_back(call.apply("region_weights", {places},
-                              {{"A", sizes[static_cast<std::size_t>(along)]}, {"B", bins}}));
+    const Taps taps = region_taps(call, places, sizes[static_cast<std::size_t>(along)], bins);
+    args.insert(args.end(), {taps.at, taps.weights});
   }
   call.result(call.apply("region_align", args));
 }

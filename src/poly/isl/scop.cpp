@@ -61,16 +61,44 @@ std::string text_of(const Linear &form, const Nest &nest) {
   return text;
 }
 
+// A name for the subscript of dimension `d` that only the data tell, and its range.
+std::string found_name(std::size_t d) { return fmt::format("found{}", d); }
+std::string found_range(const Dim &dim, std::size_t d) {
+  return fmt::format("0 <= {} < {}", found_name(d), dim.size);
+}
+
+// The element's place in memory, where no subscript depends on the data.
+void add_place(const Operand &operand, const ScopNest &of, ScopAccess &access) {
+  std::string place = text_of(nest::flat(operand, of.nest->indices.size()), *of.nest);
+  std::vector<std::string> names;
+  std::vector<std::string> ranges;
+  for (std::size_t d = 0; d < operand.dims.size(); ++d)
+    if (operand.dims[d].by) {
+      names.push_back(found_name(d));
+      ranges.push_back(found_range(operand.dims[d], d));
+      place += fmt::format(" + {}{}", operand.dims[d].stride, found_name(d));
+    }
+  if (!names.empty()) {
+    access.bounds.push_back(fmt::format("exists ({} : place = {} and {})", fmt::join(names, ", "),
+                                        place, fmt::join(ranges, " and ")));
+    place = "place";
+  }
+  access.subscripts.push_back(place);
+}
+
 ScopAccess access_of(const Operand &operand, const ScopNest &of) {
   const auto slot = static_cast<std::size_t>(operand.slot);
-  ScopAccess access{of.memory[slot], {}};
+  ScopAccess access{of.memory[slot], {}, {}};
   if (of.by_place[slot]) {
-    Linear place = nest::flat(operand, of.nest->indices.size());
-    access.subscripts.push_back(text_of(place, *of.nest));
+    add_place(operand, of, access);
     return access;
   }
-  for (const Dim &dim : operand.dims)
-    access.subscripts.push_back(text_of(dim.at, *of.nest));
+  for (std::size_t d = 0; d < operand.dims.size(); ++d) {
+    const Dim &dim = operand.dims[d];
+    access.subscripts.push_back(dim.by ? found_name(d) : text_of(dim.at, *of.nest));
+    if (dim.by)
+      access.bounds.push_back(found_range(dim, d));
+  }
   return access;
 }
 
@@ -83,7 +111,7 @@ std::vector<std::string> bounds_of(const Nest &nest, std::size_t count, bool of_
     return bounds;
   for (const Operand &input : nest.inputs)
     for (const Dim &dim : input.dims)
-      if (dim.guarded)
+      if (dim.guarded && !dim.by)
         bounds.push_back(fmt::format("0 <= {} < {}", text_of(dim.at, nest), dim.size));
   for (const nest::Constraint &constraint : nest.constraints)
     bounds.push_back(fmt::format("0 <= {} < {}", text_of(constraint.expr, nest), constraint.bound));
@@ -152,7 +180,7 @@ private:
   }
 
   ScopAccess accumulator() const {
-    ScopAccess access{fmt::format("acc{}", number_), {}};
+    ScopAccess access{fmt::format("acc{}", number_), {}, {}};
     for (const nest::IndexId i : output_indices(nest_))
       access.subscripts.push_back(nest_.indices[i].name);
     return access;
@@ -182,8 +210,11 @@ std::string condition(const ScopStatement &statement) {
 }
 
 std::string arrow(const ScopStatement &statement, const ScopAccess &access) {
+  std::vector<std::string> bounds = statement.bounds;
+  bounds.insert(bounds.end(), access.bounds.begin(), access.bounds.end());
   return fmt::format("{} -> {}{}", instance_text(statement),
-                     tuple(access.memory, access.subscripts), condition(statement));
+                     tuple(access.memory, access.subscripts),
+                     bounds.empty() ? "" : fmt::format(" : {}", fmt::join(bounds, " and ")));
 }
 
 // A name that isl reads: letters, digits and `_`.

@@ -25,7 +25,8 @@ namespace tilefuse::poly {
 // Elements that one statement reads or writes: `Q[h + kh, w + kw]`.
 struct ScopAccess {
   std::string memory;
-  std::vector<std::string> subscripts; // in the statement's indices
+  std::vector<std::string> subscripts; // in the statement's indices, or names bound below
+  std::vector<std::string> bounds;     // of subscripts that only the data tell
   friend bool operator==(const ScopAccess &, const ScopAccess &) = default;
 };
 

@@ -33,6 +33,8 @@ std::string key_of(const Contraction &body) {
     text += fmt::format("%{} ", to_int(access.tensor)) + key_of(access.subscripts);
   if (body.comb == Comb::Term)
     text += to_text(body.term) + " ";
+  for (const std::size_t index : body.picks)
+    text += fmt::format("at {} ", index);
   text += "to " + key_of(body.out);
   for (const Constraint &constraint : body.constraints)
     text += fmt::format("{}<{} ", key_of(constraint.expr), constraint.bound);

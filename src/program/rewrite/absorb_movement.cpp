@@ -61,8 +61,10 @@ private:
   }
 
   // Whether the statement reads what was moved, or has indices that could disappear, and does not
-  // place a tensor in another one.
+  // place a tensor in another one. A pick names indices by number, and stays as it is.
   bool may_change(const Statement &statement, const Contraction &body) const {
+    if (body.comb == Comb::Pick)
+      return false;
     const Shape &shape = result_[statement.out].shape;
     const bool reads_moved = std::any_of(body.in.begin(), body.in.end(), [&](const Access &access) {
       return moves_.count(access.tensor) != 0;
@@ -186,7 +188,7 @@ private:
     if (const auto *map = std::get_if<Map>(&statement.body))
       return write_map(statement, *map, place);
     const auto *body = std::get_if<Contraction>(&statement.body);
-    if (body == nullptr || body->agg == Agg::Assign || body->init)
+    if (body == nullptr || body->agg == Agg::Assign || body->comb == Comb::Pick || body->init)
       return std::nullopt;
     ReadThrough form(result_, *body, result_[id].shape);
     if (!form.write_as(place.factors, place.order))

@@ -123,11 +123,15 @@ private:
   }
 
   // The subscript of whole channels or whole blocks of them: one index and a multiple of the block,
-  // or a number.
-  bool is_splittable(TensorId id, const std::vector<Affine> &subscripts) const {
+  // or a number. Positions count single channels.
+  bool is_splittable(TensorId id, const std::vector<Affine> &subscripts,
+                     const std::vector<std::size_t> &picks) const {
     if (!is_planned(id))
       return false;
     const Affine &channel = subscripts[split_dim(id)];
+    if (std::any_of(picks.begin(), picks.end(),
+                    [&](std::size_t index) { return is_index(channel, index); }))
+      return false;
     const auto is_used = [](const Rational &coeff) { return !coeff.is_zero(); };
     const auto used = std::count_if(channel.coeff.begin(), channel.coeff.end(), is_used);
     const auto first = std::find_if(channel.coeff.begin(), channel.coeff.end(), is_used);
@@ -141,10 +145,10 @@ private:
     Contraction body = given;
     const bool init_fits = !given.init || (is_planned(*given.init) &&
                                            split_dim(*given.init) == split_dim(statement.out));
-    const bool splits_out = init_fits && is_splittable(statement.out, given.out);
+    const bool splits_out = init_fits && is_splittable(statement.out, given.out, given.picks);
     std::vector<bool> splits_in;
     for (const Access &access : given.in)
-      splits_in.push_back(is_splittable(access.tensor, access.subscripts));
+      splits_in.push_back(is_splittable(access.tensor, access.subscripts, given.picks));
     std::vector<std::optional<std::size_t>> inner(given.indices.size());
     const auto split = [&](TensorId id, const std::vector<Affine> &subscripts) {
       const Affine &channel = subscripts[split_dim(id)];

@@ -20,8 +20,9 @@ bool reads_once(const Contraction &body) {
   });
 }
 
+// Of all points: positions drop some.
 bool is_whole_sum(const Contraction &body) {
-  return body.agg == Agg::Sum && !body.init && body.constraints.empty();
+  return body.agg == Agg::Sum && !body.init && body.constraints.empty() && body.picks.empty();
 }
 
 // By index of the inner sum the outer one's index that it is, one that is added for each that the

@@ -65,10 +65,6 @@ int plain_index(const Affine &subscript) {
   return subscript.constant.is_zero() ? found : -1;
 }
 
-bool is_index(const Affine &subscript, std::size_t index) {
-  return plain_index(subscript) == static_cast<int>(index);
-}
-
 bool uses(const Affine &subscript, std::size_t index) { return !subscript.coeff[index].is_zero(); }
 
 bool is_plain(const std::vector<Affine> &subscripts) {

@@ -13,7 +13,6 @@ namespace tilefuse::program {
 
 // The index that a subscript is, or -1: coefficient 1, nothing else.
 int plain_index(const Affine &subscript);
-bool is_index(const Affine &subscript, std::size_t index);
 bool is_plain(const std::vector<Affine> &subscripts);
 // Whether each index of a contraction of so many is a subscript by itself: it reads no element
 // twice.
