@@ -195,6 +195,16 @@ class Drawn(Boxes):
                      self.folder / "all")
         self.assertEqual(sorted(path.name for path in (self.folder / "all").iterdir()), ["p.png", "y.npy"])
 
+    def test_pictures_of_one_name_have_files_of_their_own(self):
+        self.model(500, 6)
+        (self.folder / "m.toml").write_text('[detect]\nboxes = "y 0..4"\nscores = "y 4..6"\n')
+        files = [self.folder / name for name in ("a/p_2.png", "a/p.png", "b/p.png")]
+        for file in files:
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(png(self.pixels))
+        self.succeed("run", self.folder / "m.onnx", "--device", "cpu", "--image", *files, "--output", self.folder / "all")
+        self.assertEqual(sorted(path.name for path in (self.folder / "all").glob("*.png")), ["p.png", "p_2.png", "p_3.png"])
+
 
 class Photographs(Boxes):
     """(model, recipe, photograph, what is there with its place as parts of the sides)"""

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "files.h"
 #include "output_picture.h"
 #include "run_labels.h"
 #include "run_outputs.h"
@@ -24,6 +25,23 @@ HostTensor values(program::Shape shape, const std::vector<double> &elements) {
   for (std::size_t i = 0; i < elements.size(); ++i)
     program::set(tensor, static_cast<std::int64_t>(i), elements[i]);
   return tensor;
+}
+
+TEST(OutputFiles, NoTwoHaveOneName) {
+  std::set<std::string> taken;
+  EXPECT_EQ(free_name("a", 0, taken), "a");
+  EXPECT_EQ(free_name("a_2", 1, taken), "a_2");
+  EXPECT_EQ(free_name("a", 2, taken), "a_3");
+  EXPECT_EQ(free_name("a", 3, taken), "a_4");
+  std::vector<HostTensor> outputs;
+  for (const char *name : {"y_2", "y", "y"}) {
+    outputs.push_back(values({1}, {0}));
+    outputs.back().name = name;
+  }
+  std::set<std::string> paths;
+  for (const OutputFile &file : output_files(outputs, "folder"))
+    paths.insert(file.path);
+  EXPECT_EQ(paths.size(), 3);
 }
 
 TEST(Labels, LinesWithEitherEnd) {

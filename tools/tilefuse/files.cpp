@@ -131,6 +131,13 @@ void finish(Place &place, const OutputFile &file) {
 
 } // namespace
 
+std::string free_name(const std::string &wanted, std::size_t k, std::set<std::string> &taken) {
+  std::string name = wanted;
+  for (std::size_t number = k; !taken.insert(name).second; ++number)
+    name = wanted + "_" + std::to_string(number);
+  return name;
+}
+
 void write_files(const std::vector<OutputFile> &files) {
   std::vector<Place> places;
   for (const OutputFile &file : files)

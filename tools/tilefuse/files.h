@@ -4,7 +4,9 @@
 // is written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,10 @@ struct OutputFile {
   std::string path;
   std::string bytes;
 };
+
+// A name for the file of place `k` that none of `taken` has, to which it is added: `wanted`, else with
+// a number behind it.
+std::string free_name(const std::string &wanted, std::size_t k, std::set<std::string> &taken);
 
 // Writes every regular file under a temporary name beside its place, then what is none, then
 // renames: after an Error{Io} no regular file's contents have changed. Replaced files keep their

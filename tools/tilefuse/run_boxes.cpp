@@ -113,9 +113,8 @@ std::vector<OutputFile> box_files(const std::vector<Found> &found,
   std::vector<OutputFile> files = output_files(outputs, where);
   std::set<std::string> taken;
   for (std::size_t n = 0; n < found.size() && place == Place::Folder; ++n) {
-    std::string name = std::filesystem::path(found[n].file).stem().string();
-    if (!taken.insert(name).second)
-      name += fmt::format("_{}", n);
+    const std::string name =
+        free_name(std::filesystem::path(found[n].file).stem().string(), n, taken);
     files.push_back({(std::filesystem::path(where) / (name + ".png")).string(),
                      data::encode_png(draw_boxes(found[n], labels))});
   }

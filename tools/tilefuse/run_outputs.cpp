@@ -45,11 +45,7 @@ std::string file_name(const std::string &output, std::size_t k, std::set<std::st
     name = fmt::format("output_{}", k);
   if (name.front() == '.')
     name.front() = '_';
-  if (!taken.insert(name).second) {
-    name += fmt::format("_{}", k);
-    taken.insert(name);
-  }
-  return name + ".npy";
+  return free_name(name, k, taken) + ".npy";
 }
 
 } // namespace
