@@ -4,6 +4,7 @@
 #include <random>
 
 #include "report/html/document_html.h"
+#include "report/html/dump_index.h"
 #include "report/html/markup.h"
 #include "report/html/picture/network_graph.h"
 #include "report/html/picture/svg.h"
@@ -45,6 +46,16 @@ TEST(Markup, NoBytesBecomeMarkup) {
               text.find("\xef\xbf\xbd") == std::string::npos)
         << "what was written is UTF-8";
   }
+}
+
+TEST(DumpIndex, LinksLeadToFilesOfAnyName) {
+  const std::vector<std::string> origins = {"conv"};
+  const std::string page =
+      dump_index("m", origins, {"program", "x:y", "a#b?c%d e\"f", "000.9.group"});
+  for (const char *link :
+       {"href=\"./program\">program<", "href=\"./x%3Ay\">x:y<",
+        "href=\"./a%23b%3Fc%25d%20e%22f\">a#b?c%d e&quot;f<", "href=\"./000.9.group\">9.group<"})
+    EXPECT_NE(page.find(link), page.npos) << link << "\n" << page;
 }
 
 TEST(Documents, TheSameCellsAsInText) {

@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import urllib.parse
 
 from support import DATA, GLYPHS, ToolTest, main, node, onnx_model, value_info
 
@@ -72,7 +73,7 @@ class Pages(ToolTest):
             self.assertFalse(name.startswith("on") or name in ("src", "srcset", "style"), name)
             self.assertIsNone(re.search(r"https?:", value), value)
             if name == "href":
-                self.assertRegex(value, r"^(#|[\w.-]+$)")
+                self.assertRegex(value, r"^(#|\./[\w.%-]+$)")
         self.assertIn(("http-equiv", "Content-Security-Policy"), reader.attributes)
         return reader
 
@@ -127,7 +128,7 @@ class Pages(ToolTest):
         folder = self.folder / "dump"
         self.succeed("bench", MODEL, "--device", "cpu", "--repeat", 1, "--dump", folder)
         reader = self.read(folder / "index.html")
-        links = [value for name, value in reader.attributes if name == "href"]
+        links = [urllib.parse.unquote(value.removeprefix("./")) for name, value in reader.attributes if name == "href"]
         self.assertEqual(sorted(links), sorted(file.name for file in folder.iterdir() if file.name != "index.html"))
         self.assertLess(links.index("000.schedule"), links.index("001.group"))
 

@@ -2,6 +2,7 @@
 #include "report/html/dump_index.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <map>
 
@@ -38,10 +39,22 @@ std::string launch_of(const std::string &file) {
   return end != file.npos && end >= 3 && file[end] == '.' ? file.substr(0, end) : "";
 }
 
+// A file of the same folder as the address of a link: bytes that mean something in one as numbers,
+// and no scheme where the name has a colon.
+std::string address(std::string_view file) {
+  std::string text = "./";
+  for (const char c : file)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' || c == '_')
+      text += c;
+    else
+      text += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  return text;
+}
+
 void links(Markup &out, const std::vector<std::string> &files, std::size_t skipped) {
   out.open("p");
   for (const std::string &file : files)
-    out.element("a", {{"href", file}}, file.substr(skipped)).text("  ");
+    out.element("a", {{"href", address(file)}}, file.substr(skipped)).text("  ");
   out.close();
 }
 
