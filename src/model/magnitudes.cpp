@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "base/index.h"
@@ -31,11 +32,14 @@ std::vector<double> kept(const std::vector<std::int64_t> &counts, std::size_t st
   return result;
 }
 
-// Of the first `steps`, into the last of which all that are beyond are clipped.
+// Of the first `steps`, into the last of which all that are beyond are clipped. Infinite where all
+// are beyond.
 double divergence(const std::vector<std::int64_t> &counts, std::size_t steps, std::size_t levels,
                   std::int64_t beyond) {
   const std::vector<double> q = kept(counts, steps, levels);
   const double kept_sum = std::accumulate(q.begin(), q.end(), 0.0);
+  if (kept_sum == 0)
+    return std::numeric_limits<double>::infinity();
   const double sum = kept_sum + static_cast<double>(beyond);
   double total = 0;
   for (std::size_t i = 0; i < steps; ++i) {

@@ -68,6 +68,19 @@ TEST(Magnitudes, entropy_clips_an_outlier_and_keeps_what_is_even) {
   EXPECT_GT(even.range(Clipping::Entropy, 100).high, 0.9);
 }
 
+// Steps below the least magnitude keep nothing of a distribution.
+TEST(Magnitudes, entropy_keeps_magnitudes_that_are_all_large) {
+  for (const double sign : {1.0, -1.0}) {
+    std::vector<double> values;
+    for (int i = 0; i < 1000; ++i)
+      values.push_back(sign * (0.9 + i / 1e4));
+    Magnitudes seen;
+    seen.add(tensor_of(values));
+    const program::Range range = seen.range(Clipping::Entropy, 100);
+    EXPECT_GT(std::max(range.high, -range.low), 0.9);
+  }
+}
+
 TEST(Magnitudes, zeros_alone_have_no_range) {
   Magnitudes seen;
   seen.add(tensor_of({0, 0}));
