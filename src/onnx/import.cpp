@@ -26,8 +26,6 @@
 namespace tilefuse::onnx_import {
 namespace {
 
-constexpr std::int64_t kQuantizedSince = 10;
-
 std::set<std::string> initializer_names(const onnx::GraphProto &proto) {
   std::set<std::string> names;
   for (const auto &tensor : proto.initializer())
@@ -238,11 +236,13 @@ Model Model::quantized(const RoundingPlan &plan,
 }
 
 void Model::write(const std::string &path) const {
-  if (is_quantized() && state_->file.opset < kQuantizedSince)
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("a model of opset {} cannot hold quantised operators, need {}",
-                            state_->file.opset, kQuantizedSince),
-                path, {"onnx.version_converter.convert_version(model, 13) raises it"});
+  const std::int64_t since = quantized_since(state_->file.model.graph());
+  if (state_->file.opset < since)
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("a model of opset {} cannot hold its quantised operators, need {}",
+                    state_->file.opset, since),
+        path, {fmt::format("onnx.version_converter.convert_version(model, {}) raises it", since)});
   write_model(state_->file, path);
 }
 

@@ -62,7 +62,7 @@ public:
   // The model with its products in 8-bit integers (quantize.h).
   Model quantized(const RoundingPlan &plan,
                   const std::map<std::string, program::Range> &ranges) const;
-  // Writes it (export.h). Error{Unsupported} for a quantised one whose opset has no such operators.
+  // Writes it (export.h). Error{Unsupported} where its opset lacks the quantised operators that it has.
   void write(const std::string &path) const;
   // The value of one of them, in its own type.
   program::HostTensor parameter(const std::string &name) const;

@@ -131,6 +131,21 @@ bool is_quantized(const onnx::GraphProto &graph) {
   });
 }
 
+std::int64_t quantized_since(const onnx::GraphProto &graph) {
+  constexpr std::int64_t kSince = 10, kAxisSince = 13;
+  std::int64_t since = 1;
+  for (const onnx::NodeProto &node : graph.node()) {
+    if ((!node.domain().empty() && node.domain() != "ai.onnx") ||
+        (node.op_type() != "QuantizeLinear" && node.op_type() != "DequantizeLinear"))
+      continue;
+    const bool has_axis =
+        std::any_of(node.attribute().begin(), node.attribute().end(),
+                    [](const onnx::AttributeProto &each) { return each.name() == "axis"; });
+    since = std::max(since, has_axis ? kAxisSince : kSince);
+  }
+  return since;
+}
+
 std::string logits_name(const onnx::GraphProto &graph) {
   if (graph.output_size() == 0)
     return {};

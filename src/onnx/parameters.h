@@ -33,7 +33,7 @@ struct Parameter {
   ParameterKind kind = ParameterKind::Weight;
   DType type = DType::F32;
   program::Shape shape;
-  int layer = 0;     // layers begin with nodes that have weights, counted from 0
+  int layer = 0;              // layers begin with nodes that have weights, counted from 0
   bool is_transposed = false; // of a matrix: [outputs, inputs], as a Gemm with transB reads it
   double keep = 0.9; // of a statistic: the share of the old value that stays (ONNX "momentum")
 };
@@ -43,6 +43,10 @@ std::vector<Parameter> parameters(const onnx::GraphProto &graph);
 
 // Whether its numbers are quantised: it has nodes that compute in, or convert to, integers by scales.
 bool is_quantized(const onnx::GraphProto &graph);
+
+// The least opset that has the QuantizeLinear and DequantizeLinear of the default domain that it has:
+// 13 where their scales lie along an axis, else 10; 1 where it has none, or only those of others.
+std::int64_t quantized_since(const onnx::GraphProto &graph);
 
 // The tensor that the loss of a classifier is computed of: the input of the Softmax or LogSoftmax
 // that makes the graph's first output, else that output.
