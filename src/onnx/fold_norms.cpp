@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/index.h"
+#include "onnx/free_names.h"
 #include "onnx/products.h"
 #include "onnx/stored.h"
 #include "onnx/tensor.h"
@@ -26,9 +28,17 @@ double epsilon_of(const onnx::NodeProto &norm) {
   return 1e-5;
 }
 
+// Whether it takes mean and variance of the batch.
+bool is_training(const onnx::NodeProto &norm) {
+  return std::any_of(norm.attribute().begin(), norm.attribute().end(), [](const auto &each) {
+    return each.name() == "training_mode" && each.i() != 0;
+  });
+}
+
 class Folding {
 public:
-  explicit Folding(ModelFile &file) : file_(file), graph_(*file.model.mutable_graph()) {
+  explicit Folding(ModelFile &file)
+      : file_(file), graph_(*file.model.mutable_graph()), names_(graph_) {
     for (int n = 0; n < graph_.node_size(); ++n) {
       for (const std::string &operand : graph_.node(n).input())
         ++readers_[operand];
@@ -52,13 +62,14 @@ public:
 
 private:
   bool fold(const onnx::NodeProto &norm) {
-    if (norm.op_type() != "BatchNormalization" || norm.input_size() != kNormOperands)
+    if (norm.op_type() != "BatchNormalization" || norm.input_size() != kNormOperands ||
+        is_training(norm))
       return false;
     const auto made = maker_.find(norm.input(0));
     if (made == maker_.end() || readers_[norm.input(0)] != 1 || has_more_results(norm))
       return false;
     onnx::NodeProto &product = *graph_.mutable_node(made->second);
-    if (!is_foldable(product) || !has_stored_numbers(norm))
+    if (!is_foldable(product, norm))
       return false;
     scale(product, norm);
     product.set_output(0, norm.output(0));
@@ -73,25 +84,30 @@ private:
     return false;
   }
 
-  bool is_foldable(const onnx::NodeProto &product) {
+  bool is_foldable(const onnx::NodeProto &product, const onnx::NodeProto &norm) {
     const onnx::TensorProto *weights = is_product(product) ? weights_of(product, graph_) : nullptr;
-    if (weights == nullptr || !channel_axis(product, at(weights->dims_size())))
+    const auto axis = weights != nullptr ? channel_axis(product, at(weights->dims_size()))
+                                         : std::optional<std::size_t>();
+    if (!axis || !adds_plain_bias(product))
       return false;
-    const bool has_bias = product.input_size() > kBias && !product.input(kBias).empty();
-    return adds_plain_bias(product) && (!has_bias || is_vector(product.input(kBias)));
-  }
-
-  bool is_vector(const std::string &name) {
-    const onnx::TensorProto *tensor = find_stored(graph_, name);
-    return tensor != nullptr && tensor->data_type() == onnx::TensorProto::FLOAT &&
-           tensor->dims_size() == 1;
-  }
-
-  bool has_stored_numbers(const onnx::NodeProto &norm) {
+    const std::int64_t channels = weights->dims(static_cast<int>(*axis));
     for (int i = 1; i < kNormOperands; ++i)
-      if (!is_vector(norm.input(i)))
+      if (length(norm.input(i)) != channels)
         return false;
-    return true;
+    return !has_bias(product) || length(product.input(kBias)) == channels ||
+           length(product.input(kBias)) == 1;
+  }
+
+  static bool has_bias(const onnx::NodeProto &product) {
+    return product.input_size() > kBias && !product.input(kBias).empty();
+  }
+
+  // Of a stored vector of f32; nothing for anything else.
+  std::optional<std::int64_t> length(const std::string &name) {
+    const onnx::TensorProto *tensor = find_stored(graph_, name);
+    const bool is_vector = tensor != nullptr && tensor->data_type() == onnx::TensorProto::FLOAT &&
+                           tensor->dims_size() == 1;
+    return is_vector ? std::optional<std::int64_t>(tensor->dims(0)) : std::nullopt;
   }
 
   HostTensor stored(const std::string &name) {
@@ -106,8 +122,11 @@ private:
     const std::int64_t channels = weights.shape[axis];
     const std::int64_t stride = program::row_major(weights.shape)[axis];
     HostTensor bias = program::make_host_tensor("", DType::F32, {channels});
-    if (product.input_size() > kBias && !product.input(kBias).empty())
-      bias = stored(product.input(kBias));
+    if (has_bias(product)) {
+      const HostTensor added = stored(product.input(kBias));
+      for (std::int64_t c = 0; c < channels; ++c)
+        set(bias, c, get(added, c % added.shape[0]));
+    }
     const auto factor = [&](std::int64_t c) {
       return get(gain, c) / std::sqrt(get(variance, c) + epsilon_of(norm));
     };
@@ -121,7 +140,8 @@ private:
     product.set_input(kBias, add(norm.output(0) + "/bias", bias));
   }
 
-  std::string add(const std::string &name, const HostTensor &tensor) {
+  std::string add(const std::string &wanted, const HostTensor &tensor) {
+    const std::string name = names_.take(wanted);
     onnx::TensorProto &added = *graph_.add_initializer();
     added.set_name(name);
     store(added, tensor);
@@ -130,6 +150,7 @@ private:
 
   ModelFile &file_;
   onnx::GraphProto &graph_;
+  FreeNames names_;
   std::map<std::string, int> readers_;
   std::map<std::string, int> maker_; // by result, the node
 };

@@ -10,7 +10,8 @@
 
 namespace tilefuse::onnx_import {
 
-// Where the product's result is read by nothing else, and all numbers are stored in f32.
+// Where the product's result is read by nothing else, all numbers are stored in f32, and the
+// normalisation takes the stored mean and variance (no training_mode).
 void fold_norms(ModelFile &file);
 
 } // namespace tilefuse::onnx_import

@@ -20,7 +20,7 @@ std::int64_t attribute(const onnx::NodeProto &node, std::string_view name, std::
 
 bool is_product(const onnx::NodeProto &node) {
   constexpr std::string_view kNames[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  return (node.domain().empty() || node.domain() == "ai.onnx") &&
+  return node.output_size() > 0 && (node.domain().empty() || node.domain() == "ai.onnx") &&
          std::find(std::begin(kNames), std::end(kNames), node.op_type()) != std::end(kNames);
 }
 

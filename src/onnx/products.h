@@ -13,6 +13,7 @@ namespace tilefuse::onnx_import {
 constexpr int kWeights = 1;
 constexpr int kBias = 2; // of those that have one
 
+// Its first result has a name that no other node has; names of nodes may be empty, and double.
 bool is_product(const onnx::NodeProto &node);
 // The stored weights, of f32 and at least two dimensions; null where there are none.
 const onnx::TensorProto *weights_of(const onnx::NodeProto &node, onnx::GraphProto &graph);

@@ -9,6 +9,7 @@
 
 #include "base/index.h"
 #include "onnx/check.h"
+#include "onnx/free_names.h"
 #include "onnx/products.h"
 #include "onnx/stored.h"
 #include "onnx/tensor.h"
@@ -29,15 +30,18 @@ constexpr double kMostBias = 2147483647; // of 32 bits
 
 // Weights as integers times a scale for each point of a dimension, or one for all.
 struct RoundedWeights {
-  std::string name; // of what is dequantised
-  std::optional<std::size_t> axis;
+  std::string name; // of their dequantised form
+  bool is_zero = false;
   std::vector<float> scales;
 };
+
+// Of weights: no scale of f32 makes integers of them.
+bool is_nothing(double largest) { return !std::isnormal(static_cast<float>(largest / kMost)); }
 
 class Quantizing {
 public:
   Quantizing(ModelFile &file, const RoundingPlan &plan, const std::map<std::string, Range> &ranges)
-      : file_(file), graph_(*file.model.mutable_graph()), plan_(plan),
+      : file_(file), graph_(*file.model.mutable_graph()), names_(graph_), plan_(plan),
         products_(plan.products.begin(), plan.products.end()) {
     for (const std::string &value : plan.values) {
       Range &range = ranges_[plan.scale_of.at(value)];
@@ -50,7 +54,7 @@ public:
     for (const onnx::ValueInfoProto &input : graph_.input())
       round(input.name());
     for (onnx::NodeProto node : *graph_.mutable_node()) {
-      if (products_.count(name_of(node)) != 0)
+      if (is_product(node) && products_.count(node.output(0)) != 0)
         round_weights(node);
       for (std::string &operand : *node.mutable_input())
         if (const auto rounded = rounded_.find(operand); rounded != rounded_.end())
@@ -73,19 +77,29 @@ private:
   void round(const std::string &value) {
     if (plan_.scale_of.count(value) == 0)
       return;
-    const LinearScale scale = scale_of(value);
-    add_constant(value + "/scale", DType::F32, {}, {static_cast<double>(scale.scale)});
-    add_constant(value + "/zero", DType::U8, {}, {static_cast<double>(scale.zero)});
-    add_node("QuantizeLinear", {value, value + "/scale", value + "/zero"}, value + "/q");
-    rounded_[value] = dequantize(value + "/q", value, value + "/d", {});
+    const LinearScale linear = scale_of(value);
+    const std::string scale =
+        add_constant(value + "/scale", DType::F32, {}, {double(linear.scale)});
+    const std::string zero = add_constant(value + "/zero", DType::U8, {}, {double(linear.zero)});
+    const std::string whole = add_node("QuantizeLinear", {value, scale, zero}, value + "/q");
+    rounded_[value] = add_node("DequantizeLinear", {whole, scale, zero}, value + "/d");
   }
 
-  // What scales `whole` by the constants NAME/scale and NAME/zero.
-  std::string dequantize(const std::string &whole, const std::string &name,
-                         const std::string &result, std::optional<std::size_t> axis) {
-    onnx::NodeProto &node =
-        add_node("DequantizeLinear", {whole, name + "/scale", name + "/zero"}, result);
+  // A constant of integers times scales, around 0; the name of the product.
+  std::string dequantized(const std::string &name, const HostTensor &whole,
+                          std::optional<std::size_t> axis, const std::vector<float> &scales) {
+    program::Shape shape;
+    if (axis)
+      shape.push_back(static_cast<std::int64_t>(scales.size()));
+    const std::string integers =
+        add_constant(name + (whole.type == DType::I8 ? "/i8" : "/i32"), whole);
+    const std::string scale =
+        add_constant(name + "/scale", DType::F32, shape, {scales.begin(), scales.end()});
+    const std::string zero =
+        add_constant(name + "/zero", whole.type, shape, std::vector<double>(scales.size(), 0));
+    const std::string result = add_node("DequantizeLinear", {integers, scale, zero}, name);
     if (axis) {
+      onnx::NodeProto &node = *nodes_.rbegin();
       onnx::AttributeProto &attribute = *node.add_attribute();
       attribute.set_name("axis");
       attribute.set_type(onnx::AttributeProto::INT);
@@ -94,8 +108,10 @@ private:
     return result;
   }
 
-  onnx::NodeProto &add_node(const std::string &op, const std::vector<std::string> &inputs,
-                            const std::string &output) {
+  // The name of its result.
+  std::string add_node(const std::string &op, const std::vector<std::string> &inputs,
+                       const std::string &wanted) {
+    const std::string output = names_.take(wanted);
     onnx::NodeProto &node = *nodes_.Add();
     node.set_op_type(op);
     node.set_name(output);
@@ -104,17 +120,28 @@ private:
     for (const std::string &input : inputs)
       node.add_input(input);
     node.add_output(output);
-    return node;
+    return output;
   }
 
-  void add_constant(const std::string &name, DType type, const program::Shape &shape,
-                    const std::vector<double> &values) {
-    HostTensor tensor = program::make_host_tensor(name, type, shape);
+  static HostTensor tensor_of(DType type, const program::Shape &shape,
+                              const std::vector<double> &values) {
+    HostTensor tensor = program::make_host_tensor("", type, shape);
     for (std::size_t i = 0; i < values.size(); ++i)
       set(tensor, static_cast<std::int64_t>(i), values[i]);
+    return tensor;
+  }
+
+  // Its name.
+  std::string add_constant(const std::string &wanted, const HostTensor &tensor) {
     onnx::TensorProto &stored = *graph_.add_initializer();
-    stored.set_name(name);
+    stored.set_name(names_.take(wanted));
     store(stored, tensor);
+    return stored.name();
+  }
+
+  std::string add_constant(const std::string &wanted, DType type, const program::Shape &shape,
+                           const std::vector<double> &values) {
+    return add_constant(wanted, tensor_of(type, shape, values));
   }
 
   HostTensor stored(const std::string &name) {
@@ -132,7 +159,7 @@ private:
     const float data_scale = scale_of(node.input(0)).scale;
     node.set_input(kWeights, weights.name);
     if (has_bias(node))
-      node.set_input(kBias, rounded_bias(node, weights, data_scale));
+      round_bias(node, weights, data_scale);
   }
 
   RoundedWeights rounded_weights(const std::string &name, std::optional<std::size_t> axis) {
@@ -144,26 +171,17 @@ private:
     std::vector<double> largest(at(channels), 0), whole(at(count));
     for (std::int64_t i = 0; i < count; ++i)
       largest[channel(i)] = std::max(largest[channel(i)], std::fabs(get(values, i)));
-    RoundedWeights result{name + (axis ? "/d" + std::to_string(*axis) : "/d"), axis, {}};
-    for (const double most : largest)
-      result.scales.push_back(program::signed_scale(most));
+    const double most = *std::max_element(largest.begin(), largest.end());
+    RoundedWeights result{"", is_nothing(most), {}};
+    for (const double own : largest)
+      result.scales.push_back(program::signed_scale(is_nothing(own) ? most : own));
     for (std::int64_t i = 0; i < count; ++i)
       whole[at(i)] = std::clamp(
           std::nearbyint(get(values, i) / static_cast<double>(result.scales[channel(i)])), -kMost,
           kMost);
-    add_constant(result.name + "/i8", DType::I8, values.shape, whole);
-    add_scales(result.name, axis, result.scales, DType::I8);
-    dequantize(result.name + "/i8", result.name, result.name, axis);
+    result.name = dequantized(name + (axis ? "/d" + std::to_string(*axis) : "/d"),
+                              tensor_of(DType::I8, values.shape, whole), axis, result.scales);
     return result;
-  }
-
-  void add_scales(const std::string &name, std::optional<std::size_t> axis,
-                  const std::vector<float> &scales, DType type) {
-    program::Shape shape;
-    if (axis)
-      shape.push_back(static_cast<std::int64_t>(scales.size()));
-    add_constant(name + "/scale", DType::F32, shape, {scales.begin(), scales.end()});
-    add_constant(name + "/zero", type, shape, std::vector<double>(scales.size(), 0));
   }
 
   // A vector of f32 that is added to the products as they are.
@@ -175,24 +193,26 @@ private:
            bias->data_type() == onnx::TensorProto::FLOAT;
   }
 
-  std::string rounded_bias(const onnx::NodeProto &node, const RoundedWeights &weights, float data) {
+  // Where all weights become zeros their scale says nothing of a bias, which stays as it is.
+  void round_bias(onnx::NodeProto &node, const RoundedWeights &weights, float data) {
     const HostTensor values = stored(node.input(kBias));
-    const std::int64_t count = program::elems(values.shape);
-    const bool is_single = weights.scales.size() == 1;
-    std::vector<float> scales;
-    std::vector<double> whole;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const float unit = weights.scales[is_single ? 0 : at(i)] * data;
-      const double value = std::nearbyint(get(values, i) / static_cast<double>(unit));
-      whole.push_back(std::clamp(value, -kMostBias, kMostBias));
-      if (scales.empty() || !is_single)
-        scales.push_back(unit);
-    }
-    const std::string name = node.output(0) + "/b";
-    add_constant(name + "/i32", DType::I32, values.shape, whole);
-    const auto axis = is_single ? std::nullopt : std::optional<std::size_t>(0);
-    add_scales(name, axis, scales, DType::I32);
-    return dequantize(name + "/i32", name, name, axis);
+    std::vector<float> units;
+    for (const float scale : weights.scales)
+      units.push_back(scale * data);
+    const std::size_t stored = at(program::elems(values.shape));
+    std::vector<double> whole(std::max(stored, units.size()));
+    for (std::size_t i = 0; i < whole.size(); ++i)
+      whole[i] = std::nearbyint(get(values, static_cast<std::int64_t>(i % stored)) /
+                                static_cast<double>(units[i % units.size()]));
+    const bool is_held = std::all_of(whole.begin(), whole.end(), [](double value) {
+      return std::fabs(value) <= kMostBias; // no NaN either
+    });
+    if (weights.is_zero || !is_held)
+      return;
+    const auto axis = units.size() == 1 ? std::nullopt : std::optional<std::size_t>(0);
+    const program::Shape shape{static_cast<std::int64_t>(whole.size())};
+    node.set_input(kBias, dequantized(node.output(0) + "/b", tensor_of(DType::I32, shape, whole),
+                                      axis, units));
   }
 
   // Weights and biases that nobody reads as floats any more.
@@ -231,6 +251,7 @@ private:
 
   ModelFile &file_;
   onnx::GraphProto &graph_;
+  FreeNames names_;
   const RoundingPlan &plan_;
   const std::set<std::string> products_;
   std::map<int, Range> ranges_; // by scale

@@ -11,6 +11,8 @@
 //   y/b = DequantizeLinear(b, …)                    i32, in units of the products
 //   y   = Conv(x/d, w/d, y/b)
 //
+// A bias that 32 bits do not hold in these units stays in f32, and is added to the sum of integers.
+// Names that the file has already are not given again (free_names.h).
 // Before opset 13, which gave them an axis, the two are of the domain com.microsoft.
 #pragma once
 

@@ -69,6 +69,7 @@ public:
       want(graph_.node(n));
     std::reverse(plan_.products.begin(), plan_.products.end());
     std::reverse(plan_.kept.begin(), plan_.kept.end());
+    check_names();
     number_scales();
     return std::move(plan_);
   }
@@ -103,19 +104,26 @@ private:
   void want_product(const onnx::NodeProto &node) {
     const std::string why = reason_to_keep(node);
     if (!why.empty()) {
-      plan_.kept.push_back(fmt::format("{}: {}", name_of(node), why));
+      plan_.kept.push_back(fmt::format("{}: {}", node.output(0), why));
       return;
     }
-    plan_.products.push_back(name_of(node));
+    plan_.products.push_back(node.output(0));
     want(node.input(0));
   }
 
   std::string reason_to_keep(const onnx::NodeProto &node) {
-    if (keep_.count(name_of(node)) != 0)
+    if (is_asked_for(node.name()) || is_asked_for(node.output(0)))
       return "asked for";
     if (weights_of(node, graph_) == nullptr)
       return "its weights are not stored, or not in f32";
     return is_stored(node.input(0)) ? "its data are stored" : "";
+  }
+
+  bool is_asked_for(const std::string &name) {
+    if (keep_.count(name) == 0)
+      return false;
+    found_.insert(name);
+    return true;
   }
 
   void want(const std::string &name) { wanted_.insert(name); }
@@ -128,6 +136,14 @@ private:
       for (int i = 0; i < operands; ++i)
         alike_.emplace_back(output, node.input(i));
     }
+  }
+
+  void check_names() const {
+    for (const std::string &name : keep_)
+      if (found_.count(name) == 0)
+        throw Error(ErrorCode::Unsupported,
+                    fmt::format("there is no product {} to keep in f32", tilefuse::quoted(name)),
+                    {}, {fmt::format("products are {}", fmt::join(plan_.products, ", "))});
   }
 
   void number_scales() {
@@ -147,24 +163,12 @@ private:
   onnx::GraphProto &graph_;
   const std::set<std::string> &keep_;
   RoundingPlan plan_;
+  std::set<std::string> found_;   // names of `keep_` that products have
   std::set<std::string> wanted_;  // values that are rounded
   std::set<std::string> moved_;   // of them, what only moves others
   std::set<std::string> limited_; // values that are rounded within bounds
   std::vector<std::pair<std::string, std::string>> alike_;
 };
-
-void check_names(const RoundingPlan &plan, const std::set<std::string> &keep) {
-  for (const std::string &name : keep) {
-    const std::string line = name + ": ";
-    const bool is_kept =
-        std::any_of(plan.kept.begin(), plan.kept.end(),
-                    [&](const std::string &kept) { return kept.starts_with(line); });
-    if (!is_kept)
-      throw Error(ErrorCode::Unsupported,
-                  fmt::format("there is no product {} to keep in f32", tilefuse::quoted(name)), {},
-                  {fmt::format("products are {}", fmt::join(plan.products, ", "))});
-  }
-}
 
 } // namespace
 
@@ -173,7 +177,6 @@ RoundingPlan plan_rounding(onnx::ModelProto &model, const std::set<std::string> 
     throw Error(ErrorCode::Unsupported, "the model is quantised already", {},
                 {"it runs in integers as it is, without --precision int8"});
   RoundingPlan plan = Planning(*model.mutable_graph(), keep).run();
-  check_names(plan, keep);
   if (plan.products.empty())
     throw Error(ErrorCode::Unsupported, "the model has no product to compute in 8-bit integers", {},
                 plan.kept);

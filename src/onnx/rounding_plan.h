@@ -19,13 +19,13 @@ class ModelProto;
 namespace tilefuse::onnx_import {
 
 struct RoundingPlan {
-  std::vector<std::string> products;   // nodes, by name or first result, in order
-  std::vector<std::string> kept;       // products that stay in f32, with the reason
+  std::vector<std::string> products;   // nodes, by first result, in order
+  std::vector<std::string> kept;       // products that stay in f32, likewise, with the reason
   std::vector<std::string> values;     // whose ranges quantize() needs
   std::map<std::string, int> scale_of; // the scale of each value that is rounded, by number
 };
 
-// `keep`: products that stay in f32. Error{Unsupported} where the model is quantised already, has no
+// `keep`: products that stay in f32, by node or first result. Error{Unsupported} where the model is quantised already, has no
 // product, or has none of a name in `keep`.
 RoundingPlan plan_rounding(onnx::ModelProto &model, const std::set<std::string> &keep);
 

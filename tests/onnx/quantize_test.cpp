@@ -128,6 +128,101 @@ TEST(Quantize, what_is_asked_for_stays_in_f32) {
   EXPECT_EQ(error.message(), "there is no product \"z\" to keep in f32");
 }
 
+TEST(Quantize, nodes_are_told_apart_by_what_they_make) {
+  ModelBuilder model(13);
+  model.input("x", {4, 4})
+      .initializer(float_tensor("w", {4, 4}))
+      .node("MatMul", {"x", "w"}, {"a"})
+      .node("Relu", {"a"}, {"r"})
+      .node("MatMul", {"r", "w"}, {"y"})
+      .output("y");
+  for (onnx::NodeProto &node : *model.proto.mutable_graph()->mutable_node())
+    node.set_name("A");
+  const ModelFile file = quantized(model, {{"x", {-1, 1}}, {"r", {0, 9}}});
+  EXPECT_EQ(maker_of(file, "a").input(0), "x/d");
+  EXPECT_EQ(maker_of(file, "r").input(0), "a");
+  EXPECT_EQ(maker_of(file, "y").input(0), "r/d");
+  EXPECT_EQ(plan_rounding(model.proto, {"y"}).products, (Names{"a"}));
+  EXPECT_EQ(error_of([&] { plan_rounding(model.proto, {"A"}); }).message(),
+            "the model has no product to compute in 8-bit integers");
+}
+
+TEST(Quantize, names_of_the_file_stay_its_own) {
+  ModelBuilder model = network();
+  model.initializer(float_tensor("x/scale", {1}))
+      .initializer(float_tensor("c/b", {1}))
+      .node("Mul", {"x", "x/scale"}, {"w/d0/i8"})
+      .node("Mul", {"w/d0/i8", "c/b"}, {"other"})
+      .output("other");
+  const ModelFile file =
+      quantized(model, {{"x", {-1, 3}}, {"r", {0, 2}}, {"d", {-8, 2}}, {"t", {0, 5}}});
+  EXPECT_EQ(maker_of(file, "x/q").input(1), "x/scale_1");
+  EXPECT_EQ(maker_of(file, "c").input(2), "c/b_1");
+  EXPECT_EQ(import_bytes(file.model.SerializeAsString()).outputs.size(), 2);
+}
+
+// y = Conv(x, w, b) with two channels of results, whose weights and biases are given.
+ModelFile with_bias(const std::vector<float> &weights, const std::vector<float> &bias) {
+  const auto tensor = [](const std::string &name, const Dims &dims,
+                         const std::vector<float> &values) {
+    onnx::TensorProto result = float_tensor(name, dims);
+    result.mutable_float_data()->Assign(values.begin(), values.end());
+    return result;
+  };
+  ModelBuilder model(13);
+  model.input("x", {1, 1, 2, 2})
+      .initializer(tensor("w", {2, 1, 1, 1}, weights))
+      .initializer(tensor("b", {2}, bias))
+      .node("Conv", {"x", "w", "b"}, {"y"})
+      .output("y");
+  return quantized(model, {{"x", {0, 255}}});
+}
+
+// y of the channels where x is 1.
+std::vector<double> results(const ModelFile &file) {
+  program::HostTensor x = program::make_host_tensor("x", DType::F32, {1, 1, 2, 2});
+  for (std::int64_t i = 0; i < 4; ++i)
+    set(x, i, 1);
+  const program::HostTensor y =
+      nest::evaluate_program(import_bytes(file.model.SerializeAsString()), {{"x", x}}).at(0);
+  return {get(y, 0), get(y, 4)};
+}
+
+TEST(Quantize, a_bias_that_32_bits_do_not_hold_stays_as_it_is) {
+  const ModelFile file = with_bias({1, 1e-9F}, {0.5F, 0.5F});
+  EXPECT_EQ(maker_of(file, "y").input(2), "b");
+  EXPECT_NEAR(results(file)[0], 1.5, 1e-6);
+  EXPECT_NEAR(results(file)[1], 0.5, 1e-6);
+}
+
+TEST(Quantize, a_bias_of_weights_that_are_zeros_is_kept) {
+  // Of one channel: in units of the other's.
+  EXPECT_NEAR(results(with_bias({127, 0}, {3, 5}))[1], 5, 1e-6);
+  EXPECT_NEAR(results(with_bias({1e-44F, 1}, {0.25F, 0.5F}))[0], 0.25, 0.01);
+  const ModelFile nothing = with_bias({0, 0}, {0.25F, -0.25F});
+  EXPECT_EQ(results(nothing), (std::vector<double>{0.25, -0.25}));
+}
+
+TEST(Quantize, an_opset_without_its_operators_is_refused_when_written) {
+  const Folder folder;
+  const std::string path = (folder.path() / "m.onnx").string();
+  const auto refusal = [&](std::int64_t opset, const std::vector<onnx::AttributeProto> &axis) {
+    ModelBuilder model(opset);
+    model.input("x", {2}).initializer(float_tensor("s", {2}));
+    model.node("QuantizeLinear", {"x", "s"}, {"y"}, axis).output("y");
+    return error_of([&] { Model(model.proto.SerializeAsString(), "").write(path); }).message();
+  };
+  EXPECT_EQ(refusal(9, {}), "a model of opset 9 cannot hold its quantised operators, need 10");
+  EXPECT_EQ(refusal(12, {attribute("axis", std::int64_t{0})}),
+            "a model of opset 12 cannot hold its quantised operators, need 13");
+  EXPECT_FALSE(std::filesystem::exists(path));
+  // onnxruntime's own are of no opset.
+  const ModelFile file =
+      quantized(network(9), {{"x", {-1, 3}}, {"r", {0, 2}}, {"d", {-8, 2}}, {"t", {0, 5}}});
+  Model(file.model.SerializeAsString(), "").write(path);
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
 TEST(Quantize, refuses_what_is_quantised_or_has_no_products) {
   ModelFile file =
       quantized(network(), {{"x", {-1, 3}}, {"r", {0, 2}}, {"d", {-8, 2}}, {"t", {0, 5}}});
@@ -170,6 +265,46 @@ TEST(Quantize, normalisations_become_part_of_their_products) {
   const program::HostTensor after = result(import_bytes(file.model.SerializeAsString()));
   for (std::int64_t i = 0; i < program::elems(before.shape); ++i)
     EXPECT_NEAR(get(before, i), get(after, i), 1e-5);
+}
+
+// y = BatchNormalization(Gemm(x, w, b)) with 600 columns and what is said of it.
+ModelBuilder normalised_gemm(const onnx::TensorProto &bias,
+                             const std::vector<onnx::AttributeProto> &attributes) {
+  ModelBuilder model(14);
+  model.input("x", {2, 4}).initializer(float_tensor("w", {4, 600})).initializer(bias);
+  for (const char *name : {"scale", "offset", "mean", "variance"})
+    model.initializer(float_tensor(name, {600}));
+  model.node("Gemm", {"x", "w", bias.name()}, {"c"})
+      .node("BatchNormalization", {"c", "scale", "offset", "mean", "variance"}, {"y"}, attributes)
+      .output("y");
+  return model;
+}
+
+TEST(Quantize, normalisations_take_in_a_bias_of_one_number) {
+  const ModelBuilder model = normalised_gemm(float_tensor("b", {1}), {});
+  ModelFile file = file_of(model);
+  fold_norms(file);
+  ASSERT_EQ(file.model.graph().node_size(), 1);
+  program::HostTensor x = program::make_host_tensor("x", DType::F32, {2, 4});
+  for (std::int64_t i = 0; i < program::elems(x.shape); ++i)
+    set(x, i, static_cast<double>(i) - 3);
+  const auto result = [&](const program::Program &program) {
+    return nest::evaluate_program(program, {{"x", x}}).at(0);
+  };
+  const program::HostTensor before = result(import(model));
+  const program::HostTensor after = result(import_bytes(file.model.SerializeAsString()));
+  for (std::int64_t i = 0; i < program::elems(before.shape); ++i)
+    EXPECT_NEAR(get(before, i), get(after, i), 1e-6 * std::max(1.0, std::fabs(get(before, i))));
+}
+
+TEST(Quantize, normalisations_by_the_batch_and_with_other_lengths_stay) {
+  ModelFile training = file_of(
+      normalised_gemm(float_tensor("b", {600}), {attribute("training_mode", std::int64_t{1})}));
+  fold_norms(training);
+  EXPECT_EQ(training.model.graph().node_size(), 2);
+  ModelFile longer = file_of(normalised_gemm(float_tensor("b", {601}), {}));
+  fold_norms(longer);
+  EXPECT_EQ(longer.model.graph().node_size(), 2);
 }
 
 // The sum that a normalisation has read is an output too.
