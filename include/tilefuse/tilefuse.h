@@ -148,8 +148,8 @@ TF_API tf_status tf_devices(char **json);
 
 /* ---- devices */
 
-/* "cpu", "cuda", "cuda:N", "opencl", "opencl:P:D"; NULL or "": the cpu where code can be generated for it. `hooks` may be
- * NULL. */
+/* "cpu", "cpu:avx2" (no more than these instructions), "cuda", "cuda:N", "opencl", "opencl:P:D"; NULL or "": the cpu where code
+ * can be generated for it. `hooks` may be NULL. */
 TF_API tf_status tf_device_open(const char *selector, const tf_option *options, size_t count,
                                 const tf_hooks *hooks, tf_device **device);
 

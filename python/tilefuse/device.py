@@ -50,7 +50,7 @@ class Device:
     """A device with its kernel cache and tuning records. Models on one device wait for each other; threads that are to
     compute at the same time on the CPU have a Device("cpu", threads=1) each.
 
-    selector: "cpu", "cuda", "cuda:1", "opencl", "opencl:0:0"; "": the CPU where code can be generated for it.
+    selector: "cpu", "cpu:avx2", "cuda", "cuda:1", "opencl", "opencl:0:0"; "": the CPU where code can be generated for it.
     threads:  of the CPU; 0: one per core.
     cache:    file of compiled kernels; False: none; None: the user's own.
     records:  the same of tuning records.

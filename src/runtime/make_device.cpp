@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/make_device.h"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -12,18 +14,21 @@ namespace tilefuse::runtime {
 
 std::unique_ptr<Device> make_device(const std::string &selector, int threads,
                                     const std::vector<Target> &rows, const Hooks &hooks) {
+  constexpr std::string_view kCpu = "cpu:";
   if (selector == "cpu")
     return make_cpu_device(threads, hooks);
+  if (selector.starts_with(kCpu))
+    return make_cpu_device(threads, hooks, selector.substr(kCpu.size()));
   if (selector == "opencl" || selector.starts_with("opencl:"))
     return make_opencl_device(selector, rows, hooks);
   if (selector == "cuda" || selector.starts_with("cuda:"))
     return make_cuda_device(selector, rows, hooks);
-  throw Error(
-      ErrorCode::Device,
-      fmt::format("there is no device '{}', need cpu, cuda, cuda:NUMBER, opencl, opencl:PLATFORM "
-                  "or opencl:PLATFORM:DEVICE",
-                  selector),
-      {}, {"tilefuse devices lists what was found"});
+  throw Error(ErrorCode::Device,
+              fmt::format("there is no device '{}', need cpu, cpu:INSTRUCTIONS, cuda, cuda:NUMBER, "
+                          "opencl, opencl:PLATFORM "
+                          "or opencl:PLATFORM:DEVICE",
+                          selector),
+              {}, {"tilefuse devices lists what was found"});
 }
 
 } // namespace tilefuse::runtime

@@ -7,7 +7,7 @@
 
 namespace tilefuse::runtime {
 
-// "cpu", or what make_opencl_device and make_cuda_device take; `threads` is the CPU's.
+// "cpu", "cpu:INSTRUCTIONS" (cpu/host_target.h), or what make_opencl_device and make_cuda_device take; `threads` is the CPU's.
 std::unique_ptr<Device> make_device(const std::string &selector, int threads,
                                     const std::vector<Target> &rows, const Hooks &hooks = {});
 

@@ -99,13 +99,15 @@ TEST(Dots, EveryTargetMultipliesBytesWithItsFastest) {
 }
 
 TEST(Dots, TheProcessorAddsExactly) {
-  runtime::Device &device = *testing::devices().front().device;
-  for (const Conv &problem : problems()) {
-    const KernelCase made = extreme_case(nest_of(problem), device.target());
-    EXPECT_NE(made.schedule.dot, nullptr);
-    const Reference reference(made);
-    const auto divergence = check_on_device(reference, device);
-    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
+  for (const char *instructions : {"", "avx2"}) {
+    const auto device = runtime::make_cpu_device(0, {}, instructions);
+    for (const Conv &problem : problems()) {
+      const KernelCase made = extreme_case(nest_of(problem), device->target());
+      EXPECT_NE(made.schedule.dot, nullptr);
+      const Reference reference(made);
+      const auto divergence = check_on_device(reference, *device);
+      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
+    }
   }
 }
 

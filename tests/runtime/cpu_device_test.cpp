@@ -10,6 +10,7 @@
 #include "kernel/build.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/device.h"
+#include "runtime/make_device.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -107,6 +108,16 @@ TEST(CpuDevice, DescribesTheMachine) {
   EXPECT_EQ(make_cpu_device(0)->target(), target);
 }
 
+TEST(CpuDevice, KeepsToInstructionsByName) {
+  const auto device = make_device("cpu:avx2", 1, {});
+  const Target &target = device->target();
+  EXPECT_EQ(target.name, "cpu_avx2");
+  EXPECT_EQ(target.isa, "x86-64-v3");
+  EXPECT_EQ(target.vector_f32, 8);
+  ASSERT_EQ(target.dots.size(), 1U);
+  EXPECT_EQ(target.dots[0].op->name, "dot2.s16.s16.s32");
+}
+
 template <class Action> std::string failure(const Action &action) {
   try {
     action();
@@ -136,6 +147,11 @@ TEST(CpuDevice, RefusesWhatItCannotRun) {
   package.format = CodeFormat::OpenclSource;
   EXPECT_NE(load(good).find("machine code"), std::string::npos);
   EXPECT_NE(failure([&] { device->build({package}); }).find("'add_one'"), std::string::npos);
+}
+
+TEST(CpuDevice, RefusesInstructionsThatAreNone) {
+  EXPECT_EQ(failure([] { make_device("cpu:sse", 1, {}); }),
+            "there are no instructions 'sse', need avx512_vnni, avx512, avx2_vnni, avx2");
 }
 
 TEST(CpuDevice, GeneratedCodeCutOffAnywhereIsRefused) {

@@ -166,7 +166,8 @@ void add_model_options(CLI::App &verb, ModelOptions &options) {
       ->required()
       ->type_name("MODEL");
   verb.add_option("--device", options.device,
-                  "cpu, cuda, cuda:N, opencl, opencl:P or opencl:P:D (numbers or parts of names)")
+                  "cpu, cpu:avx2 (or avx512: no more than these instructions), cuda, cuda:N, "
+                  "opencl, opencl:P or opencl:P:D (numbers or parts of names)")
       ->type_name("DEVICE");
   add_size_options(verb, options.sizes);
   add_tile_options(verb, options.tile);

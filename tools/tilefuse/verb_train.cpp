@@ -228,7 +228,8 @@ void add_short(CLI::App &verb, TrainArguments &args, const char *name, const cha
 
 void add_engine_options(CLI::App &verb, std::string &device, api::EngineOptions &options) {
   verb.add_option("--device", device,
-                  "cpu, cuda, cuda:N, opencl, opencl:P or opencl:P:D (numbers or parts of names)")
+                  "cpu, cpu:avx2 (or avx512: no more than these instructions), cuda, cuda:N, "
+                  "opencl, opencl:P or opencl:P:D (numbers or parts of names)")
       ->type_name("DEVICE");
   add_threads_option(verb, options.threads);
   auto *cache = verb.add_option("--cache", options.cache, "Kernel cache file")->type_name("PATH");

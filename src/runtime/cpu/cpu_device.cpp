@@ -218,9 +218,10 @@ void check_launchable(const Package &package) {
 
 class CpuDevice final : public Device {
 public:
-  CpuDevice(int threads, const Hooks &hooks)
-      : hooks_(hooks), target_(host_target(threads)), name_(processor_name(target_, threads)),
-        driver_(target_.isa + " elf1"), pool_(threads), scratch_(static_cast<std::size_t>(threads)),
+  CpuDevice(int threads, const Hooks &hooks, std::string_view instructions)
+      : hooks_(hooks), target_(host_target(threads, instructions)),
+        name_(processor_name(target_, threads)), driver_(target_.isa + " elf1"), pool_(threads),
+        scratch_(static_cast<std::size_t>(threads)),
         prefetched_(static_cast<std::size_t>(threads)) {
     if (hooks.queue != nullptr)
       use_queue(hooks.queue);
@@ -231,7 +232,7 @@ public:
   const std::string &driver() const override { return driver_; }
   std::int64_t alignment() const override { return kAlign; }
   Ceilings ceilings() override {
-    return host_ceilings(pool_.threads()).value_or(stated_ceilings(target_));
+    return host_ceilings(pool_.threads(), target_.vector_f32).value_or(stated_ceilings(target_));
   }
 
   std::unique_ptr<Memory> allocate(std::int64_t bytes) override {
@@ -360,12 +361,14 @@ private:
 
 } // namespace
 
-std::unique_ptr<Device> make_cpu_device(int threads, const Hooks &hooks) {
+std::unique_ptr<Device> make_cpu_device(int threads, const Hooks &hooks,
+                                        std::string_view instructions) {
   if (threads < 0 || threads > kMaxThreads)
     throw Error(ErrorCode::Device,
                 fmt::format("{} threads asked for; 0 (all cores) to {} are possible", threads,
                             kMaxThreads));
-  return std::make_unique<CpuDevice>(threads == 0 ? available_threads() : threads, hooks);
+  return std::make_unique<CpuDevice>(threads == 0 ? available_threads() : threads, hooks,
+                                     instructions);
 }
 
 } // namespace tilefuse::runtime

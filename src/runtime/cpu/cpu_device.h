@@ -2,12 +2,15 @@
 // The processor as a device.
 #pragma once
 
+#include <string_view>
+
 #include "runtime/device.h"
 #include "runtime/hooks.h"
 
 namespace tilefuse::runtime {
 
-std::unique_ptr<Device> make_cpu_device(int threads, // 0: one per available core
-                                        const Hooks &hooks = {});
+// `threads` 0: one per available core. `instructions` as host_target.h has them, "": the best.
+std::unique_ptr<Device> make_cpu_device(int threads, const Hooks &hooks = {},
+                                        std::string_view instructions = {});
 
 } // namespace tilefuse::runtime

@@ -171,16 +171,16 @@ private:
 
 } // namespace
 
-std::optional<Ceilings> host_ceilings(int threads) {
+std::optional<Ceilings> host_ceilings(int threads, int lanes) {
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f"))
+  if (lanes >= 16 && __builtin_cpu_supports("avx512f"))
     return Machine<64>(threads).ceilings();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
     return Machine<32>(threads).ceilings();
   return std::nullopt;
 }
 #else
-std::optional<Ceilings> host_ceilings(int) { return std::nullopt; }
+std::optional<Ceilings> host_ceilings(int, int) { return std::nullopt; }
 #endif
 
 } // namespace tilefuse::runtime

@@ -11,9 +11,9 @@
 
 namespace tilefuse::runtime {
 
-// Of `threads` threads at once, in about a fifth of a second; the best of several rounds. None
-// where the instructions are not this processor's.
-std::optional<Ceilings> host_ceilings(int threads);
+// Of `threads` threads at once with vectors of at most `lanes` f32, in about a fifth of a second; the
+// best of several rounds. None where the instructions are not this processor's.
+std::optional<Ceilings> host_ceilings(int threads, int lanes = 16);
 
 // Of the cache that sysconf() calls `name`, or what is given where the system does not say.
 std::int64_t cache_bytes(int name, std::int64_t otherwise);

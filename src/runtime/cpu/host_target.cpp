@@ -3,11 +3,14 @@
 
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <fstream>
-#include <span>
+#include <initializer_list>
+#include <iterator>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "runtime/cpu/host_ceilings.h"
@@ -23,7 +26,7 @@ struct Feature {
   bool present;
 };
 
-std::string missing(std::span<const Feature> features) {
+std::string missing(std::initializer_list<Feature> features) {
   std::string names;
   for (const Feature &feature : features)
     if (!feature.present)
@@ -33,33 +36,88 @@ std::string missing(std::span<const Feature> features) {
 
 #if defined(__x86_64__)
 std::string missing_for_avx2() {
-  __builtin_cpu_init();
-  const std::array<Feature, 6> needed = {{{"AVX2", __builtin_cpu_supports("avx2") != 0},
-                                          {"FMA", __builtin_cpu_supports("fma") != 0},
-                                          {"F16C", __builtin_cpu_supports("f16c") != 0},
-                                          {"BMI", __builtin_cpu_supports("bmi") != 0},
-                                          {"BMI2", __builtin_cpu_supports("bmi2") != 0},
-                                          {"LZCNT", __builtin_cpu_supports("lzcnt") != 0}}};
-  return missing(needed);
+  return missing({{"AVX2", __builtin_cpu_supports("avx2") != 0},
+                  {"FMA", __builtin_cpu_supports("fma") != 0},
+                  {"F16C", __builtin_cpu_supports("f16c") != 0},
+                  {"BMI", __builtin_cpu_supports("bmi") != 0},
+                  {"BMI2", __builtin_cpu_supports("bmi2") != 0},
+                  {"LZCNT", __builtin_cpu_supports("lzcnt") != 0}});
 }
 
-bool has_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
+std::string missing_for_avx2_vnni() {
+  const std::string other = missing_for_avx2();
+  return other.empty() ? missing({{"AVX-VNNI", __builtin_cpu_supports("avxvnni") != 0}}) : other;
 }
 
-// The LLVM feature of dot products of bytes, or nothing.
-std::string byte_dots(bool wide) {
-  if (wide)
-    return __builtin_cpu_supports("avx512vnni") ? "+avx512vnni" : "";
-  return __builtin_cpu_supports("avxvnni") ? "+avxvnni" : "";
+std::string missing_for_avx512() {
+  const std::string other = missing_for_avx2();
+  return other.empty() ? missing({{"AVX512F", __builtin_cpu_supports("avx512f") != 0},
+                                  {"AVX512BW", __builtin_cpu_supports("avx512bw") != 0},
+                                  {"AVX512CD", __builtin_cpu_supports("avx512cd") != 0},
+                                  {"AVX512DQ", __builtin_cpu_supports("avx512dq") != 0},
+                                  {"AVX512VL", __builtin_cpu_supports("avx512vl") != 0}})
+                       : other;
 }
+
+std::string missing_for_avx512_vnni() {
+  const std::string other = missing_for_avx512();
+  return other.empty() ? missing({{"AVX512-VNNI", __builtin_cpu_supports("avx512vnni") != 0}})
+                       : other;
+}
+
+void detect() { __builtin_cpu_init(); }
 #else
-std::string byte_dots(bool) { return {}; }
 std::string missing_for_avx2() { return "the x86-64 instruction set"; }
-bool has_avx512() { return false; }
+std::string missing_for_avx2_vnni() { return missing_for_avx2(); }
+std::string missing_for_avx512() { return missing_for_avx2(); }
+std::string missing_for_avx512_vnni() { return missing_for_avx2(); }
+void detect() {}
 #endif
+
+struct Instructions {
+  std::string_view name;
+  std::string_view target;
+  std::string_view isa; // LLVM's processor and features
+  bool has_byte_dots;
+  int vector_f32;
+  int vector_registers;
+  std::string (*missing)();
+};
+
+// The best first.
+constexpr Instructions kInstructions[] = {
+    {"avx512_vnni", "cpu_avx512", "x86-64-v4;+avx512vnni", true, 16, 32, missing_for_avx512_vnni},
+    {"avx512", "cpu_avx512", "x86-64-v4", false, 16, 32, missing_for_avx512},
+    {"avx2_vnni", "cpu_avx2", "x86-64-v3;+avxvnni", true, 8, 16, missing_for_avx2_vnni},
+    {"avx2", "cpu_avx2", "x86-64-v3", false, 8, 16, missing_for_avx2},
+};
+
+const Instructions &instructions_named(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Instructions &row : kInstructions)
+    names.push_back(row.name);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw Error(ErrorCode::Device, fmt::format("there are no instructions '{}', need {}", name,
+                                               fmt::join(names, ", ")));
+  return kInstructions[found - names.begin()];
+}
+
+// The row of that name, "" the best; checked to be this processor's.
+const Instructions &usable(std::string_view name) {
+  detect();
+  const Instructions *row = name.empty() ? nullptr : &instructions_named(name);
+  for (const Instructions &each : kInstructions)
+    if (row == nullptr && each.missing().empty())
+      row = &each;
+  row = row == nullptr ? std::end(kInstructions) - 1 : row;
+  if (const std::string absent = row->missing(); !absent.empty())
+    throw Error(ErrorCode::Device, fmt::format("this processor lacks {}", absent), "cpu",
+                {name.empty()
+                     ? "the cpu device needs x86-64 with AVX2, FMA and F16C; try --device opencl"
+                     : "device cpu takes the best instructions that it has"});
+  return *row;
+}
 
 // Giga-operations of dot products: a multiply-add of words and the addition that follows share
 // ports, of which 256-bit vectors have one more; with bytes one instruction does both.
@@ -71,20 +129,15 @@ double gops_of(const DotOp &op, const Target &target, bool has_bytes) {
 
 } // namespace
 
-Target host_target(int threads) {
-  if (const std::string absent = missing_for_avx2(); !absent.empty())
-    throw Error(ErrorCode::Device, fmt::format("this processor lacks {}", absent), "cpu",
-                {"the cpu device needs x86-64 with AVX2, FMA and F16C; try --device opencl"});
+Target host_target(int threads, std::string_view instructions) {
+  const Instructions &row = usable(instructions);
   Target target;
-  const bool wide = has_avx512();
-  const std::string bytes = byte_dots(wide);
-  target.name = wide ? "cpu_avx512" : "cpu_avx2";
+  target.name = row.target;
   target.backend = "llvm";
-  target.isa =
-      fmt::format("{}{}{}", wide ? "x86-64-v4" : "x86-64-v3", bytes.empty() ? "" : ";", bytes);
+  target.isa = row.isa;
   target.lanes = LaneKind::Vector;
-  target.vector_f32 = wide ? 16 : 8;
-  target.vector_registers = wide ? 32 : 16;
+  target.vector_f32 = row.vector_f32;
+  target.vector_registers = row.vector_registers;
   target.compute_units = threads;
   target.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 32 << 10);
   target.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 512 << 10);
@@ -93,8 +146,8 @@ Target host_target(int threads) {
   target.gflops_per_unit = target.vector_f32 * 4 * kAssumedGhz;
   target.features = {tilefuse::Feature::PrefetchHints};
   for (const DotOp &op : dot_ops())
-    if (op.products == 2 || !bytes.empty())
-      target.dots.push_back({&op, gops_of(op, target, !bytes.empty())});
+    if (op.products == 2 || row.has_byte_dots)
+      target.dots.push_back({&op, gops_of(op, target, row.has_byte_dots)});
   return target;
 }
 

@@ -3,13 +3,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "target/target.h"
 
 namespace tilefuse::runtime {
 
-// Error{Device} where an instruction is missing that generated code needs.
-Target host_target(int threads);
+// `instructions`: "avx512_vnni", "avx512", "avx2_vnni" or "avx2", where the processor has more too; "":
+// the first of them that it has. Error{Device} where it lacks an instruction of theirs.
+Target host_target(int threads, std::string_view instructions = {});
 
 // "AMD EPYC (2 threads, AVX-512)".
 std::string processor_name(const Target &target, int threads);
