@@ -41,6 +41,7 @@ ExplainedGroup explain(const poly::Group &group, const ScheduleOptions &options,
       weigh(group, options.target, explained.chosen.schedule, explained.chosen.by, ranked);
   explained.verdict =
       verdict(number, explained.chosen.by == model::kTuned, std::move(measured), explained.weighed);
+  explained.verdict.tuned = tuned_times(group, options.records, options.device);
   return explained;
 }
 

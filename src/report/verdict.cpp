@@ -12,6 +12,7 @@
 #include "emit/make_emitter.h"
 #include "lower/pipeline.h"
 #include "model/oracle/check.h"
+#include "model/tune/records.h"
 
 namespace tilefuse::report {
 namespace {
@@ -92,6 +93,17 @@ std::optional<MeasuredKernel> measure(const poly::Group &group, const schedule::
   return measured;
 }
 
+std::optional<TunedTimes> tuned_times(const poly::Group &group, runtime::RecordStore *records,
+                                      const runtime::Device *device) {
+  if (records == nullptr || device == nullptr)
+    return std::nullopt;
+  const std::optional<runtime::TuningRecord> own =
+      model::find_recorded(*records, group, *device).own;
+  if (!own)
+    return std::nullopt;
+  return TunedTimes{own->seconds, own->model_seconds, own->date.substr(0, own->date.find('T'))};
+}
+
 Verdict verdict(int number, bool is_tuned, std::optional<MeasuredKernel> measured,
                 std::span<const Weighed> weighed) {
   Verdict result{.measured = std::move(measured),
@@ -121,12 +133,19 @@ std::string to_text(const Idea &idea) {
                      idea.gain_seconds * 1e6);
 }
 
+std::string to_text(const TunedTimes &tuned) {
+  return fmt::format("{:.1f} us, beside {:.1f} us of the model's choice, on {}",
+                     tuned.seconds * 1e6, tuned.model_seconds * 1e6, tuned.date);
+}
+
 std::string to_text(const Verdict &verdict) {
   std::string text;
   if (verdict.measured)
     text += fmt::format(
         "measured  {:.1f} us on this device, {:.0f} % of its roofline, which {} sets\n",
         verdict.measured->seconds * 1e6, verdict.measured->roofline * 100, verdict.measured->limit);
+  if (verdict.tuned)
+    text += "tuned     " + to_text(*verdict.tuned) + "\n";
   text += fmt::format("predicted {:.1f} us, {}\n", verdict.predicted * 1e6, bound_text(verdict));
   for (const Idea &idea : verdict.ideas)
     text += "try       " + to_text(idea) + "\n";

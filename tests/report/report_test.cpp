@@ -113,6 +113,15 @@ TEST(Verdicts, TimeThenBoundThenWhatToTry) {
             1U);
 }
 
+TEST(Verdicts, WhatTuningMeasuredStandsBehindTheTime) {
+  const Verdict told{.predicted = 20e-6,
+                     .demands = {{"memory", 9e-6}},
+                     .tuned = TunedTimes{36.1e-6, 38.2e-6, "2026-11-21"}};
+  EXPECT_EQ(to_text(told),
+            "tuned     36.1 us, beside 38.2 us of the model's choice, on 2026-11-21\n"
+            "predicted 20.0 us, bound by memory: 9.0 us\n");
+}
+
 Explanation explanation() {
   const auto kernel = [](const std::string &origin) {
     return ExplainedKernel{origin, [origin] { return "text of " + origin + "\n"; }};

@@ -57,6 +57,11 @@ class Tune(ToolTest):
         for number, by in ((4, "tuned on this device"), (1, "model")):
             told = self.succeed("explain", MODEL, "--layer", number, "--device", "cpu", "--records", self.records)
             self.assertIn(f"\nschedule: {by}\nschedule nest vector\n", told)
+            self.assertEqual("\ntuned     " in told, number == 4, told)
+            page = self.folder / "kernel.html"
+            self.succeed("explain", MODEL, "--kernel", number, "--device", "cpu", "--records", self.records, "--html", page)
+            for says in ("Tuning measured ", "tuned, measured then", "model&#39;s choice, measured then", "chosen, measured"):
+                self.assertEqual(says in page.read_text(), number == 4 or says == "chosen, measured", says)
         answer = self.succeed("verify", MODEL, "--device", "cpu", "--records", self.records)
         self.assertIn("agree with the reference", answer)
 

@@ -33,8 +33,15 @@ report::ScheduleOptions how_for(const Target &target) {
   return {.target = target, .candidates = 0, .sections = {}};
 }
 
+report::ScheduleOptions how_on(const api::Engine &engine) {
+  report::ScheduleOptions how = how_for(engine.device->target());
+  how.device = engine.device.get();
+  how.records = engine.records.get();
+  return how;
+}
+
 ExplainedPage explained(report::NetworkPage page, const model::Compiled &compiled,
-                        const Target &target, const std::string &kernel) {
+                        report::ScheduleOptions how, const std::string &kernel) {
   std::string html;
   if (kernel.empty()) {
     html = report::html::network_html(page);
@@ -43,7 +50,6 @@ ExplainedPage explained(report::NetworkPage page, const model::Compiled &compile
     for (const report::KernelPage &each : page.kernels)
       origins.push_back(each.origin);
     const report::KernelPage &one = page.kernels[report::find_kernel(origins, kernel)];
-    report::ScheduleOptions how = how_for(target);
     how.candidates = kCandidates;
     html = report::html::kernel_html(page, one, report::kernel_detail(compiled, page, one, how));
   }
@@ -57,16 +63,15 @@ ExplainedPage measured_page(const program::Program &program, const ModelOptions 
   const OpenedModel opened = open_model(program, options);
   model::Session &session = *opened.session;
   report::Timing timing = time_runs(session, random_inputs(session), kRuns);
-  report::NetworkPage page =
-      report::network_page(session.compiled(), session.plan(), session.profile(kMostProfiled),
-                           how_for(opened.engine->device->target()));
+  report::NetworkPage page = report::network_page(
+      session.compiled(), session.plan(), session.profile(kMostProfiled), how_on(*opened.engine));
   page.model = name_of(options);
   page.device =
       fmt::format("{} ({})", opened.engine->device->name(), opened.engine->device->target().name);
   page.summary = describe(opened);
   report::add_timing(page.summary, timing, page.profile.kernels);
   page.timing = std::move(timing);
-  return explained(std::move(page), session.compiled(), opened.engine->device->target(), kernel);
+  return explained(std::move(page), session.compiled(), how_on(*opened.engine), kernel);
 }
 
 ExplainedPage predicted_page(const program::Program &program, const ModelOptions &options,
@@ -90,7 +95,7 @@ ExplainedPage predicted_page(const program::Program &program, const ModelOptions
                                 compiled.conversions),
                     {{"layout", std::string(to_string(compiled.layout))},
                      {"layout_copies", std::int64_t{compiled.conversions}}});
-  return explained(std::move(page), compiled, target, kernel);
+  return explained(std::move(page), compiled, how_for(target), kernel);
 }
 
 } // namespace tilefuse::tool

@@ -30,6 +30,8 @@ void verdict_html(Markup &out, const Verdict &verdict) {
                 fmt::format("It takes {} and reaches {} of its roofline, which {} sets.",
                             time_text(verdict.measured->seconds),
                             percent_text(verdict.measured->roofline), verdict.measured->limit));
+  if (verdict.tuned)
+    out.element("p", {}, "Tuning measured " + to_text(*verdict.tuned) + ".");
   out.element("p", {}, "By the model it is " + bound_text(verdict) + ".");
   out.open("ul");
   for (const Idea &idea : verdict.ideas)
@@ -51,7 +53,7 @@ void head(Markup &out, const NetworkPage &page, const KernelPage &kernel) {
     out.element("p", {{"class", "advice"}}, note);
 }
 
-// Chosen, the runner-up, and what was measured.
+// Chosen, the runner-up, what was measured, and what tuning measured.
 void costs(Markup &out, const Verdict &verdict, const std::vector<Weighed> &weighed) {
   std::vector<NamedTime> times = {{"chosen, predicted", verdict.predicted, "bound"}};
   for (const Weighed &row : weighed)
@@ -61,6 +63,10 @@ void costs(Markup &out, const Verdict &verdict, const std::vector<Weighed> &weig
     times.push_back({"chosen, measured", verdict.measured->seconds, "whole"});
     times.push_back({"what the device allows",
                      verdict.measured->seconds * verdict.measured->roofline, "first"});
+  }
+  if (verdict.tuned) {
+    times.push_back({"tuned, measured then", verdict.tuned->seconds, "whole"});
+    times.push_back({"model's choice, measured then", verdict.tuned->model_seconds, "part"});
   }
   time_comparison(out, times, "The chosen schedule against others");
 }
