@@ -31,6 +31,7 @@
 #include <span>
 #include <vector>
 
+#include "kernel/bank_phases.h"
 #include "kernel/counts.h"
 #include "kernel/nodes.h"
 #include "target/target.h"
@@ -53,7 +54,8 @@ struct SimulationOptions {
   std::vector<ExpectedWrites> writes = {};
   // Arguments that the kernel writes and whose first contents it may read and write again.
   std::vector<std::size_t> updated = {};
-  bool count = true; // false: Counts stay empty, which is faster
+  bool count = true;          // false: Counts stay empty, which is faster
+  BankTrace *banks = nullptr; // filled where it is given and accesses are counted
 };
 
 // `args` are the Global buffers but counts in order, each at least its buffer's size (else

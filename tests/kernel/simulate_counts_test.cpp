@@ -3,6 +3,8 @@
 // sectors of 32 bytes. The block has two warps.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "kernel/live_registers.h"
 #include "kernel/simulate_run.h"
 
@@ -34,6 +36,41 @@ TEST(SimulateCounts, ConflictsOfStrides) {
   EXPECT_EQ(store_conflicts("lane * 32"), 2 * 31); // all in one bank
   EXPECT_EQ(store_conflicts("lane * 33"), 0);      // padded
   EXPECT_EQ(store_conflicts("lane * 40"), 2 * 7);  // 4 banks of 8 words
+}
+
+// The kernel's counts, and what its only access of s asks of banks.
+std::pair<Counts, std::vector<BankPhase>> traced(const std::string &body) {
+  const Kernel kernel = parse_kernel(block_of_64(body));
+  testing::Arguments args(kernel);
+  BankTrace trace;
+  Counts counts = simulate(kernel, args.spans, {.banks = &trace});
+  std::vector<BankPhase> of_s;
+  for (std::size_t a = 0; a < trace.size(); ++a)
+    if (counts.accesses[a].buffer == counts.buffer("s").id)
+      of_s = trace[a];
+    else
+      EXPECT_TRUE(trace[a].empty()) << "of global memory";
+  return {std::move(counts), std::move(of_s)};
+}
+
+TEST(SimulateCounts, BanksOfTheFirstExecutionByEachWarp) {
+  const auto [counts, banks] = traced("for i in 0..3 { s[lane * 2] = x[lane] barrier }");
+  ASSERT_EQ(banks.size(), 2U) << "one phase of two warps, three executions of each";
+  std::vector<std::uint16_t> every_second(32, 0);
+  for (std::size_t b = 0; b < 32; b += 2)
+    every_second[b] = 2;
+  EXPECT_EQ(banks[0], (BankPhase{0, 0, every_second}));
+  EXPECT_EQ(banks[1], (BankPhase{1, 0, every_second}));
+}
+
+TEST(SimulateCounts, PhasesAskBanksForTheirWavefronts) {
+  for (const std::string index : {"lane * 3", "lane * 40", "lane * lane / 7 + lane"}) {
+    const auto [counts, banks] = traced("s[" + index + "] = x[lane]");
+    std::int64_t most = 0;
+    for (const BankPhase &phase : banks)
+      most += *std::max_element(phase.words.begin(), phase.words.end());
+    EXPECT_EQ(most, access(counts, "s", AccessKind::Store).all_phases().wavefronts) << index;
+  }
 }
 
 TEST(SimulateCounts, EqualWordsAreBroadcast) {

@@ -6,12 +6,16 @@
 #include "report/html/document_html.h"
 #include "report/html/dump_index.h"
 #include "report/html/markup.h"
+#include "report/html/picture/bank_map.h"
 #include "report/html/picture/network_graph.h"
 #include "report/html/picture/svg.h"
+#include "report/html/picture/tiling_picture.h"
 #include "report/html/picture/time_bars.h"
+#include "report/page/bank_patterns.h"
 #include "report/page/loop_tree.h"
 #include "report/page/pipe_timeline.h"
 #include "report/page/tiling.h"
+#include "schedule/text.h"
 
 namespace tilefuse::report::html {
 namespace {
@@ -113,6 +117,34 @@ TEST(Pictures, NamesStayText) {
   EXPECT_NE(text.find(">75 %<"), std::string::npos) << "cumulative share of the first";
 }
 
+// Two warps in two phases, of which the second meets in bank 1; four banks.
+std::vector<BankAccess> conflicting_store() {
+  kernel::Counts counts;
+  counts.accesses = {{.text = "x[lane]"}, {.text = "s[lane * 2]", .phases = {{4, 4}, {4, 8}}}};
+  return bank_accesses(
+      counts,
+      {{},
+       {{0, 0, {1, 1, 1, 1}}, {0, 1, {0, 2, 0, 0}}, {1, 0, {1, 1, 1, 1}}, {1, 1, {0, 12, 0, 0}}}});
+}
+
+TEST(Banks, PhasesThatAskAlikeAreARow) {
+  EXPECT_EQ(to_text(conflicting_store()), "s[lane * 2]: 12 wavefronts in 8 phases, 4 conflicts\n"
+                                          "  warps 0-1, phase 0     1111  1 wavefront\n"
+                                          "  warp 0, phase 1        .2..  2 wavefronts\n"
+                                          "  warp 1, phase 1        .+..  12 wavefronts\n");
+}
+
+TEST(Banks, ThePictureHasARowForEachToo) {
+  Markup out;
+  bank_map(out, conflicting_store());
+  const std::string text = out.take();
+  for (const char *says : {">s[lane * 2]<", ">warps 0-1, phase 0<", ">12 wavefronts<",
+                           ">12 wavefronts in 8 phases, 4 conflicts<"})
+    EXPECT_NE(text.find(says), text.npos) << says;
+  bank_map(out, {});
+  EXPECT_EQ(out.take(), "") << "nothing was traced";
+}
+
 TEST(Pictures, UnitsAndHeats) {
   EXPECT_EQ(time_text(38.2e-6), "38.2 us");
   EXPECT_EQ(time_text(3.9e-3), "3.90 ms");
@@ -154,6 +186,59 @@ TEST(Tiling, BlocksLanesRegistersAndWindow) {
   EXPECT_EQ(told.columns.lane_of(9), 1);
   EXPECT_EQ(told.columns.copy_of(9), 1);
   EXPECT_EQ(told.rows.copy_of(6), 6);
+}
+
+// 128 points by 64 channels in halves, multiplied by the instruction of one warp.
+Tiling core_tiled() {
+  const nest::Nest product = nest::parse_nest(R"(nest product {
+  index y 256, m 96 | c 48
+  slot 0 f16 12288, 1 f16 4608, 2 f16 24576
+  acc f32 = sum mul
+  in 0 + 0 [y:256*48, c:48*1]
+  in 1 + 0 const [m:96*48, c:48*1]
+  out 2 + 0 [y:256*96, m:96*1]
+  post acc
+}
+)");
+  return tiling(product,
+                schedule::parse_schedule(product, "schedule mma workitem\n"
+                                                  "  tile   y:1 m:64 c:16\n"
+                                                  "  vec    m:4\n"
+                                                  "  mma    m16n8k16.f16.f32 m 128 warps 2 1\n"
+                                                  "  loop   y m c\n"
+                                                  "  pipe   0 cp_async stages 3\n"
+                                                  "  pipe   1 cp_async stages 3\n"));
+}
+
+TEST(Tiling, MatrixInstructionsGoFromBlockToWarpToLane) {
+  const Tiling told = core_tiled();
+  EXPECT_EQ(told.rows.name, "y");
+  EXPECT_EQ(told.rows.blocks, 2);
+  EXPECT_EQ(told.columns.blocks, 2);
+  ASSERT_TRUE(told.core);
+  EXPECT_EQ(told.core->instruction, "m16n8k16.f16.f32");
+  EXPECT_EQ(told.core->tile, (TileSize{128, 64}));
+  EXPECT_EQ(told.core->warp, (TileSize{64, 64}));
+  EXPECT_EQ(told.core->atom, (TileSize{16, 8}));
+  EXPECT_EQ(told.core->atom_of_warp, told.core->atom) << "of one warp";
+  EXPECT_EQ(told.core->depth, 16);
+  EXPECT_EQ(told.core->vec, 4);
+  const std::vector<int> &lanes = told.core->lanes;
+  ASSERT_EQ(lanes.size(), 16U * 8U);
+  EXPECT_EQ((std::vector<int>(lanes.begin() + 8, lanes.begin() + 16)),
+            (std::vector<int>{4, 4, 5, 5, 6, 6, 7, 7}))
+      << "row 1: pairs of columns";
+  EXPECT_EQ(lanes[9 * 8 + 2], 5) << "8 rows below the same lanes";
+}
+
+TEST(Tiling, ThePictureShowsWarpsAndLanes) {
+  html::Markup out;
+  html::tiling_picture(out, core_tiled());
+  const std::string text = out.take();
+  for (const char *says : {">a tile: 128 points by 64 channels<", ">2 x 1 warps of 64 x 64<",
+                           ">lanes of an instruction&#39;s 16 x 8 results<",
+                           ">channels are dealt so that a lane stores 4 neighbours<"})
+    EXPECT_NE(text.find(says), text.npos) << says;
 }
 
 // 56 x 56 points of 64 channels, a chunk of 8 of 16 summed channels at a time.

@@ -22,6 +22,7 @@
 #include "model_options.h"
 #include "output.h"
 #include "report/figures.h"
+#include "report/page/bank_patterns.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -33,6 +34,7 @@ struct Arguments {
   ScheduleChoice choice;
   std::string blocks = "all";
   double factor = 2;
+  bool banks = false;
   std::string only; // a kernel's number or a node's name; empty: all
   OutputOptions out;
 };
@@ -91,6 +93,12 @@ std::string rounded_text(const model::SimulatedGroup &result) {
                            result.rounded, result.largest_share);
 }
 
+std::string bank_section(const kernel::Counts &counts, const kernel::BankTrace &trace) {
+  const std::string text = report::to_text(report::bank_accesses(counts, trace));
+  return "banks of local memory: words that a warp's phase asks each for\n" +
+         (text.empty() ? "no access of banked local memory\n" : text);
+}
+
 report::Document simulate_group(const poly::Group &group, const Arguments &args,
                                 const Target &target) {
   const schedule::Schedule schedule = choose_schedule(group, args.choice, target);
@@ -115,6 +123,8 @@ report::Document simulate_group(const poly::Group &group, const Arguments &args,
                  {"largest_share_of_bound", result.largest_share},
                  {"predicted_seconds", estimate.seconds}});
   document.text("counts", kernel::to_text(result.counts) + "\n");
+  if (args.banks)
+    document.text("banks", bank_section(result.counts, result.banks) + "\n");
   document.table("figures", figure_table(figures, args.factor));
   document.people("\ncost model\n");
   document.text("cost", cost::explain(estimate));
@@ -155,6 +165,8 @@ report::Document simulate_kernel(const Arguments &args) {
   if (!args.target.empty())
     options.target = find_target(args.target);
   options.blocks = parse_blocks(args.blocks);
+  kernel::BankTrace banks;
+  options.banks = &banks;
   const std::vector<std::span<std::byte>> spans(data.begin(), data.end());
   const model::Simulated run = model::try_kernel(kernel, spans, options);
   if (!run.fault.empty())
@@ -163,6 +175,8 @@ report::Document simulate_kernel(const Arguments &args) {
   document.people(fmt::format("kernel {}\n", kernel.name));
   document.line("kernel", "", {{"kernel", kernel.name}});
   document.text("counts", kernel::to_text(run.counts));
+  if (args.banks)
+    document.text("banks", "\n" + bank_section(run.counts, banks));
   return document;
 }
 
@@ -202,6 +216,9 @@ void add_simulate(CLI::App &app) {
   verb->add_option("--target", args->target, "A row of devices/, by name (cpu_avx2)");
   add_schedule_options(*verb, args->choice);
   verb->add_option("--blocks", args->blocks, "all, N or N..M");
+  verb->add_flag(
+      "--banks", args->banks,
+      "Show which bank of local memory each phase of a warp's accesses asks for how many words");
   verb->add_option("--factor", args->factor, "Mark figures that differ from the model's by more")
       ->check(CLI::Range(1.0, std::numeric_limits<double>::max()));
   add_tile_options(*verb, args->in.tile);

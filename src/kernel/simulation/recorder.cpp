@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kMaxRequest = 16;
 constexpr std::size_t kTileRows = 8;
+constexpr std::size_t kMostTraced = 64; // warps
 
 bool is_special(ScalarOp op) {
   return !is_one_of(op, {ScalarOp::Neg, ScalarOp::Abs, ScalarOp::Add, ScalarOp::Sub, ScalarOp::Mul,
@@ -65,10 +66,13 @@ bool is_store(AccessKind kind) {
 } // namespace
 
 Recorder::Recorder(const Kernel &kernel, const Program &program, std::int64_t banks,
-                   std::int64_t sector_bytes)
+                   std::int64_t sector_bytes, BankTrace *trace)
     : kernel_(kernel), program_(program), banks_(banks), sector_bytes_(sector_bytes),
       accesses_(program.accesses), footprints_(kernel.buffers.size()),
-      executed_(program.ops.size()), items_(program.ops.size()) {
+      executed_(program.ops.size()), items_(program.ops.size()), trace_(trace),
+      seen_(program.accesses.size()) {
+  if (trace_ != nullptr)
+    trace_->assign(program.accesses.size(), {});
   for (std::size_t i = 0; i < footprints_.size(); ++i) {
     const Buffer &buffer = kernel.buffers[i];
     const std::int64_t bytes = buffer.elems * size_bytes(buffer.type.elem);
@@ -98,6 +102,15 @@ std::int64_t Recorder::piece_bytes(const WarpAccess &access, std::int64_t elem_b
   return piece;
 }
 
+std::vector<BankPhase> *Recorder::trace_of(int number) {
+  if (trace_ == nullptr || clusters_ != 1 || rank_ != 0 || warp_ >= kMostTraced)
+    return nullptr;
+  const std::uint64_t bit = std::uint64_t{1} << warp_;
+  const bool is_first = (seen_[at(number)] & bit) == 0;
+  seen_[at(number)] |= bit;
+  return is_first ? &(*trace_)[at(number)] : nullptr;
+}
+
 void Recorder::access(int number, const WarpAccess &access) {
   AccessCounts &counts = accesses_[at(number)];
   const std::int64_t size = size_bytes(kernel_[counts.buffer].type.elem);
@@ -105,6 +118,7 @@ void Recorder::access(int number, const WarpAccess &access) {
   const auto step = static_cast<int>(bytes / size);
   std::size_t phase = 0;
   ++counts.executed;
+  traced_ = trace_of(number);
   for (int lane = 0; lane < access.lanes; lane += step) {
     addresses_.clear();
     std::int64_t touched = 0;
@@ -124,8 +138,16 @@ void Recorder::request(AccessCounts &counts, std::int64_t bytes, std::size_t &ph
   ++counts.requests;
   if (kernel_[counts.buffer].space == Space::Global)
     note_sectors(counts, bytes);
-  else if (banks_ > 0)
-    phase += add_phases({bytes, addresses_}, banks_, phase, counts.phases);
+  else
+    note_banks(counts, bytes, phase);
+}
+
+void Recorder::note_banks(AccessCounts &counts, std::int64_t bytes, std::size_t &phase) {
+  if (banks_ == 0)
+    return;
+  if (traced_ != nullptr)
+    trace_phases({bytes, addresses_}, banks_, {warp_, phase, {}}, *traced_);
+  phase += add_phases({bytes, addresses_}, banks_, phase, counts.phases);
 }
 
 void Recorder::note_sectors(AccessCounts &counts, std::int64_t bytes) {
@@ -153,12 +175,12 @@ void Recorder::matrix(int number, std::span<const std::int64_t> rows) {
   counts.bytes += row_count * kMaxRequest;
   counts.elements += row_count * kMaxRequest / size;
   std::size_t phase = 0;
+  traced_ = trace_of(number);
   for (std::size_t first = 0; first < rows.size(); first += kTileRows) {
     addresses_.clear();
     for (const std::int64_t row : rows.subspan(first, kTileRows))
       addresses_.push_back(row * size);
-    if (banks_ > 0)
-      phase += add_phases({kMaxRequest, addresses_}, banks_, phase, counts.phases);
+    note_banks(counts, kMaxRequest, phase);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/index.h"
+#include "kernel/bank_phases.h"
 #include "kernel/counts.h"
 #include "kernel/simulation/program.h"
 #include "kernel/simulation/traffic.h"
@@ -24,13 +25,16 @@ struct WarpAccess {
 
 class Recorder {
 public:
-  // `banks` of 4 bytes, 0: none.
+  // `banks` of 4 bytes, 0: none. `trace` may be null.
   Recorder(const Kernel &kernel, const Program &program, std::int64_t banks,
-           std::int64_t sector_bytes);
+           std::int64_t sector_bytes, BankTrace *trace);
 
   void start_cluster();
-  // What follows is done by the cluster's block of a rank.
-  void enter(std::size_t rank) { rank_ = rank; }
+  // What follows is done by a warp of the cluster's block of a rank.
+  void enter(std::size_t rank, std::size_t warp) {
+    rank_ = rank;
+    warp_ = warp;
+  }
   void access(int number, const WarpAccess &access);
   // One execution of ldmatrix: the first element of each of 8 rows per tile.
   void matrix(int number, std::span<const std::int64_t> rows);
@@ -52,6 +56,9 @@ private:
 
   // One request: pieces of `bytes` at byte addresses.
   void request(AccessCounts &counts, std::int64_t bytes, std::size_t &phase);
+  void note_banks(AccessCounts &counts, std::int64_t bytes, std::size_t &phase);
+  // Where the phases of this execution are kept: of a warp's first, in the first block; else null.
+  std::vector<BankPhase> *trace_of(int number);
   void note_sectors(AccessCounts &counts, std::int64_t bytes);
   std::int64_t piece_bytes(const WarpAccess &access, std::int64_t elem_bytes) const;
   void add_instructions(Counts &counts) const;
@@ -67,7 +74,11 @@ private:
   std::vector<std::int64_t> items_;
   std::vector<std::int64_t> addresses_; // of one request
   Sectors sectors_;
+  BankTrace *trace_;
+  std::vector<std::uint64_t> seen_;          // by access: warps that executed it, a bit each
+  std::vector<BankPhase> *traced_ = nullptr; // of this execution
   std::size_t rank_ = 0;
+  std::size_t warp_ = 0; // of its block
   std::int64_t clusters_ = 0;
   std::int64_t barriers_ = 0;
 };

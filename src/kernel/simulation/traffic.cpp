@@ -37,9 +37,8 @@ private:
   bool is_sorted_ = true;
 };
 
-} // namespace
-
-std::int64_t wavefronts(const Request &phase, std::int64_t banks) {
+// Those that a phase touches.
+Distinct<kMaxWords> words_of(const Request &phase) {
   Distinct<kMaxWords> words;
   for (const std::int64_t address : phase.addresses) {
     if (address == kInactive)
@@ -47,35 +46,66 @@ std::int64_t wavefronts(const Request &phase, std::int64_t banks) {
     for (std::int64_t word = address / kWord; word * kWord < address + phase.bytes; ++word)
       words.add(word);
   }
+  return words;
+}
+
+using BankWords = std::array<std::uint16_t, kMaxWords>;
+BankWords by_bank(std::span<const std::int64_t> words, std::int64_t banks) {
+  BankWords of_bank{};
+  for (const std::int64_t word : words)
+    ++of_bank[at(word % banks)];
+  return of_bank;
+}
+
+// Calls `body` with the number of each phase of a request and its part of the addresses; gives how
+// many they are.
+template <class Body>
+std::size_t for_phases(const Request &request, std::int64_t banks, const Body &body) {
+  const auto step = static_cast<std::size_t>(
+      std::max<std::int64_t>(1, banks * kWord / std::max(kWord, request.bytes)));
+  const std::size_t count = (request.addresses.size() + step - 1) / step;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = i * step;
+    body(i, Request{request.bytes, request.addresses.subspan(
+                                       begin, std::min(step, request.addresses.size() - begin))});
+  }
+  return count;
+}
+
+} // namespace
+
+std::int64_t wavefronts(const Request &phase, std::int64_t banks) {
+  Distinct<kMaxWords> words = words_of(phase);
   const auto list = words.get();
   if (list.empty())
     return 0;
   if (list.back() - list.front() < banks)
     return 1;
-  std::array<std::int64_t, kMaxWords> of_bank{};
-  std::int64_t most = 0;
-  for (const std::int64_t word : list)
-    most = std::max(most, ++of_bank[at(word % banks)]);
-  return most;
+  const BankWords of_bank = by_bank(list, banks);
+  return *std::max_element(of_bank.begin(), of_bank.end());
 }
 
 std::size_t add_phases(const Request &request, std::int64_t banks, std::size_t first,
                        std::vector<PhaseCounts> &phases) {
-  const std::int64_t at_once =
-      std::max<std::int64_t>(1, banks * kWord / std::max(kWord, request.bytes));
-  const auto step = static_cast<std::size_t>(at_once);
-  const std::size_t count = (request.addresses.size() + step - 1) / step;
-  if (phases.size() < first + count)
-    phases.resize(first + count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t begin = i * step;
-    const auto part =
-        request.addresses.subspan(begin, std::min(step, request.addresses.size() - begin));
-    const std::int64_t cost = wavefronts({request.bytes, part}, banks);
+  return for_phases(request, banks, [&](std::size_t i, const Request &phase) {
+    if (phases.size() <= first + i)
+      phases.resize(first + i + 1);
+    const std::int64_t cost = wavefronts(phase, banks);
     phases[first + i].phases += cost > 0 ? 1 : 0;
     phases[first + i].wavefronts += cost;
-  }
-  return count;
+  });
+}
+
+void trace_phases(const Request &request, std::int64_t banks, const BankPhase &first,
+                  std::vector<BankPhase> &trace) {
+  for_phases(request, banks, [&](std::size_t i, const Request &phase) {
+    Distinct<kMaxWords> words = words_of(phase);
+    const auto list = words.get();
+    if (list.empty())
+      return;
+    const BankWords of_bank = by_bank(list, banks);
+    trace.push_back({first.warp, first.phase + i, {of_bank.begin(), of_bank.begin() + banks}});
+  });
 }
 
 void find_sectors(const Request &request, std::int64_t sector_bytes, Sectors &result) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "kernel/bank_phases.h"
 #include "kernel/counts.h"
 
 namespace tilefuse::kernel::simulation {
@@ -24,6 +25,10 @@ struct Request {
 // number of phases. `banks` of 4 bytes.
 std::size_t add_phases(const Request &request, std::int64_t banks, std::size_t first,
                        std::vector<PhaseCounts> &phases);
+
+// Adds what the same phases ask of banks; `first` has the warp and the number of the first.
+void trace_phases(const Request &request, std::int64_t banks, const BankPhase &first,
+                  std::vector<BankPhase> &trace);
 
 // Most words of one bank among the accesses: at least 1 if any is active, else 0.
 std::int64_t wavefronts(const Request &phase, std::int64_t banks);

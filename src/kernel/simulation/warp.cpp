@@ -49,7 +49,7 @@ void Warp::start_block(std::int64_t block) {
 void Warp::run() {
   machine_.position.block = block_;
   if (machine_.recorder != nullptr)
-    machine_.recorder->enter(rank_);
+    machine_.recorder->enter(rank_, static_cast<std::size_t>(first_item_ / width_));
   while (state_ == State::Running) {
     const Op &op = current();
     machine_.position.stmt = line();

@@ -355,6 +355,7 @@ SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule
   std::vector<program::Bytes> expected = slots;
   kernel::SimulationOptions options = simulation_options(group, schedule, target);
   options.blocks = blocks;
+  options.banks = &result.banks;
   std::vector<program::Bytes> packed;
   const auto args = kernel_arguments(group, schedule, slots, packed);
   Simulated run = try_kernel(result.kernel, args, options);

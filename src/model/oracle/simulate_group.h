@@ -49,6 +49,7 @@ Simulated try_kernel(const kernel::Kernel &kernel, std::span<const std::span<std
 struct SimulatedGroup {
   kernel::Kernel kernel;
   kernel::Counts counts;
+  kernel::BankTrace banks;
   std::int64_t compared = 0; // elements
   std::int64_t different = 0;
   std::string first_difference; // "element 5 is 3, must be 4", or empty

@@ -140,11 +140,14 @@ std::string kernel_html(const NetworkPage &page, const KernelPage &kernel,
   else
     pipe_picture(out, detail.pipes);
   out.close();
-  open_section(out, "banks", "Banks of local memory", detail.simulated);
-  if (detail.local.empty())
-    out.element("p", {}, "No access of banked local memory.");
+  open_section(out, "banks", "Banks of local memory",
+               "How many words a warp's phase asks each bank for, as each warp of the simulated "
+               "block came by first. " +
+                   detail.simulated);
+  if (detail.banks.empty())
+    out.element("p", {}, "No warp accesses banked local memory by itself.");
   else
-    bank_map(out, detail.local);
+    bank_map(out, detail.banks);
   out.close();
   open_section(out, "code", "Code", detail.simulated);
   code(out, detail);

@@ -58,9 +58,7 @@ void add_simulation(KernelDetail &detail, const launch::Part &part, const Target
                                        run.kernel.blocks)
                          : "The simulator stopped: " + run.fault;
   detail.kernel = counted(run.kernel, run.counts);
-  for (const kernel::AccessCounts &access : run.counts.accesses)
-    if (!access.phases.empty() && access.executed > 0)
-      detail.local.push_back(access);
+  detail.banks = bank_accesses(run.counts, run.banks);
 }
 
 std::string source_of(const kernel::Kernel &kernel, const Target &target) {

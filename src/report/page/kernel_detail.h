@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernel/counts.h"
+#include "report/page/bank_patterns.h"
 #include "report/page/loop_tree.h"
 #include "report/page/network_page.h"
 #include "report/page/pipe_timeline.h"
@@ -25,11 +25,11 @@ struct KernelDetail {
   std::vector<Weighed> weighed;
   std::vector<LoopLevel> loops;
   Timeline pipes;
-  std::string program;          // its statements
-  std::vector<CodeLine> kernel; // as it is before code is generated
-  std::string code;             // source of the device's language, or empty: machine code
-  std::string simulated;        // what was simulated, or why nothing was
-  std::vector<kernel::AccessCounts> local; // accesses of local memory by the simulated block
+  std::string program;           // its statements
+  std::vector<CodeLine> kernel;  // as it is before code is generated
+  std::string code;              // source of the device's language, or empty: machine code
+  std::string simulated;         // what was simulated, or why nothing was
+  std::vector<BankAccess> banks; // of local memory, by the simulated block
 };
 
 // Of a kernel of the page, which was made of `compiled`.

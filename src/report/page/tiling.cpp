@@ -7,6 +7,7 @@
 
 #include "nest/index.h"
 #include "schedule/blocks.h"
+#include "schedule/wgmma/pixel_box.h"
 
 namespace tilefuse::report {
 namespace {
@@ -63,6 +64,36 @@ int windowed_input(const Nest &nest, IndexId rows, IndexId columns) {
   return -1;
 }
 
+// Points of all pixels and channels of one product, in tiles.
+TiledIndex tiled_points(const std::string &name, std::int64_t extent, std::int64_t tile) {
+  return {.name = name,
+          .extent = extent,
+          .split = {.tile = tile},
+          .blocks = (extent + tile - 1) / std::max<std::int64_t>(1, tile)};
+}
+
+// The two indices of a box of pixels that are cut most; one where it has no other.
+std::vector<IndexId> boxed(const schedule::PixelBox &box) {
+  const std::size_t last = box.indices.size() - 1;
+  return last == 0 ? std::vector{box.indices[0]}
+                   : std::vector{box.indices[last - 1], box.indices[last]};
+}
+
+// Output indices: the two that blocks cut most.
+std::vector<IndexId> cut_most(const Nest &nest, const Schedule &schedule) {
+  std::vector<IndexId> order;
+  for (const IndexId i : output_indices(nest))
+    order.push_back(i);
+  const auto rank = [&](IndexId i) {
+    return std::pair(schedule.splits[i].of_block() > 1 ? 1 : 0, extent(nest, i));
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](IndexId a, IndexId b) { return rank(a) > rank(b); });
+  order.resize(std::min<std::size_t>(order.size(), 2));
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
 } // namespace
 
 std::int64_t TiledIndex::lane_of(std::int64_t point) const {
@@ -74,17 +105,18 @@ std::int64_t TiledIndex::copy_of(std::int64_t point) const {
 }
 
 Tiling tiling(const Nest &nest, const Schedule &schedule) {
-  std::vector<IndexId> order;
-  for (const IndexId i : output_indices(nest))
-    order.push_back(i);
-  const auto rank = [&](IndexId i) {
-    return std::pair(schedule.splits[i].of_block() > 1 ? 1 : 0, extent(nest, i));
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](IndexId a, IndexId b) { return rank(a) > rank(b); });
-  order.resize(std::min<std::size_t>(order.size(), 2));
-  std::sort(order.begin(), order.end());
   Tiling result{.rows = {}, .columns = {}, .blocks = schedule::blocks(nest, schedule)};
+  result.core = core_tiling(nest, schedule);
+  const bool is_boxed = result.core && schedule::has_box(schedule::gemm_of(nest, schedule));
+  if (result.core && !is_boxed) {
+    const CoreTiling &core = *result.core;
+    result.rows = tiled_points(core.rows, core.whole.rows, core.tile.rows);
+    result.columns = tiled_points(core.columns, core.whole.columns, core.tile.columns);
+    return result;
+  }
+  const std::vector<IndexId> order =
+      is_boxed ? boxed(schedule::pixel_box(schedule::gemm_of(nest, schedule)))
+               : cut_most(nest, schedule);
   if (order.empty())
     return result;
   result.input = windowed_input(nest, order.front(), order.back());

@@ -2,6 +2,9 @@
 // How a kernel's result is dealt out: blocks of the whole, lanes and register copies of a block, and
 // the window of an input that a block reads, along the two output indices that are cut most.
 //
+// Where a matrix instruction computes, the two are its pixels taken as one number and its channels,
+// unless its tiles are boxes of pixels: then these indices.
+//
 //   y  56 in 8 blocks of 7    lane 1, 7 copies    reads 9 of 56
 //   x  56 in 1 block  of 56   lane 8, 7 copies    reads 58 of 56
 #pragma once
@@ -12,6 +15,7 @@
 #include <string>
 
 #include "nest/nest.h"
+#include "report/page/core_tiling.h"
 #include "schedule/schedule.h"
 
 namespace tilefuse::report {
@@ -36,6 +40,7 @@ struct Tiling {
   TiledIndex columns;
   std::int64_t blocks = 1; // of the whole grid
   int input = -1;          // whose window it is; -1: none
+  std::optional<CoreTiling> core = std::nullopt;
 };
 
 Tiling tiling(const nest::Nest &nest, const schedule::Schedule &schedule);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses of local memory by the phases that a warp's take: how many wavefronts each phase needs,
-// of which all but one are conflicts of banks.
+// Banks of local memory by phase: for each access the phases of the warps of a block, a row for
+// those that ask alike, and how many words of each bank they ask for; all but one of a bank are
+// conflicts.
 #pragma once
 
 #include <span>
 
-#include "kernel/counts.h"
 #include "report/html/markup.h"
+#include "report/page/bank_patterns.h"
 
 namespace tilefuse::report::html {
 
-void bank_map(Markup &out, std::span<const kernel::AccessCounts> accesses);
+// Nothing where no access was traced.
+void bank_map(Markup &out, std::span<const BankAccess> accesses);
 
 } // namespace tilefuse::report::html

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "report/html/picture/core_picture.h"
 #include "report/html/picture/svg.h"
 
 namespace tilefuse::report::html {
@@ -21,6 +22,9 @@ constexpr double kNarrowest = 26; // of a side
 constexpr std::int64_t kMostLines = 48;
 constexpr std::int64_t kMostCells = 20; // of a side
 constexpr int kLargestCell = 28;        // pixels
+constexpr double kHeight = 44 + kBlock + 2 * kMargin + 6;
+constexpr double kCoreLeft = 330; // where the tile of matrix instructions begins
+static_assert(kHeight >= kCoreTileHeight);
 
 // Sides of a picture of so many points, in proportion but neither a thread.
 Box sides(double columns, double rows, double room) {
@@ -137,9 +141,9 @@ void block(Markup &out, const Tiling &tiling) {
   block_cells(out, tiling, {kRight, 44 + 10}, std::min(size, kLargestCell), rows, columns);
   const bool is_part = rows < all_rows || columns < all_columns;
   label(out, {kRight, 14},
-        is_part ? fmt::format("the first {} x {} points of a block; dark: registers of one lane",
+        is_part ? fmt::format("the first {} x {} points of a block; marked: registers of one lane",
                               rows, columns)
-                : "a block; dark: registers of one lane");
+                : "a block; marked: registers of one lane");
   label(out, {kRight, 30}, lanes_text(tiling.columns), "small");
   label(out, {kRight, 44}, tiling.rows.extent > 1 ? lanes_text(tiling.rows) : "", "small");
 }
@@ -154,14 +158,18 @@ std::string window_text(const TiledIndex &index) {
 } // namespace
 
 void tiling_picture(Markup &out, const Tiling &tiling) {
-  open_picture(out, 44 + kBlock + 2 * kMargin + 6, "How the result is dealt out", kPictureWidth);
+  open_picture(out, kHeight, "How the result is dealt out",
+               tiling.core ? kCoreLeft + kCoreTileWidth : kPictureWidth);
   whole(out, tiling);
-  block(out, tiling);
+  if (tiling.core)
+    core_tile(out, *tiling.core, {kCoreLeft, 0});
+  else
+    block(out, tiling);
   const std::string rows = window_text(tiling.rows);
   const std::string columns = window_text(tiling.columns);
   if (!rows.empty() || !columns.empty())
     label(
-        out, {0, 44 + kBlock + 2 * kMargin},
+        out, {0, kHeight - 6},
         fmt::format("dashed: a block reads {}{}{} of input {}, what is outside the tensor left out",
                     rows, !rows.empty() && !columns.empty() ? " and " : "", columns, tiling.input),
         "small");
