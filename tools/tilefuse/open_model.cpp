@@ -120,7 +120,7 @@ report::Document describe(const OpenedModel &opened) {
        {"layout_copies", std::int64_t{stats.conversions}}});
   document.line("kernels",
                 fmt::format("{} per run{}, compiled {}, searched {}, ready in {:.3f} s, weights "
-                            "{:.1f} MB, activations {:.1f} MB",
+                            "{:.1f} MB as packed, activations {:.1f} MB",
                             stats.kernels,
                             stats.tuned > 0 ? fmt::format(", {} tuned", stats.tuned) : "",
                             stats.compiled, stats.searched, stats.compile_seconds,
