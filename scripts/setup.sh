@@ -14,7 +14,7 @@ tests=(
   clang-19 libclang-rt-19-dev
   ocl-icd-libopencl1 pocl-opencl-icd oclgrind
   libopenmpi-dev openmpi-bin
-  chromium-headless-shell tidy
+  chromium-headless-shell tidy poppler-utils
 )
 bundle=(binutils patchelf dpkg-dev file)
 wheel=(binutils patchelf python3 libzstd-dev)

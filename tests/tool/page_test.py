@@ -5,6 +5,7 @@
 A browser renders it where Debian's chromium-headless-shell or chromium is installed, and tidy reads it where that is; else
 these tests are skipped.
 """
+import html
 import html.parser
 import pathlib
 import re
@@ -85,6 +86,27 @@ class Pages(ToolTest):
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=300, check=True)
         return done.stdout
 
+    def printed(self, file):
+        """Its pages on paper, as text."""
+        if browser() is None or shutil.which("pdftotext") is None:
+            self.skipTest("printing needs chromium-headless-shell or chromium, and poppler-utils")
+        paper = file.with_suffix(".pdf")
+        subprocess.run([browser(), "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
+                        f"--print-to-pdf={paper}", file.as_uri()],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300, check=True)
+        text = subprocess.run(["pdftotext", "-layout", str(paper), "-"], text=True, stdout=subprocess.PIPE, check=True).stdout
+        return text.removesuffix("\f").split("\f")
+
+    def check_paper(self, file):
+        """All headings and all that is folded stand on paper, and no page is empty."""
+        pages = self.printed(file)
+        self.assertGreaterEqual(len(pages), 2)
+        self.assertEqual([number for number, page in enumerate(pages, 1) if not page.strip()], [], "empty pages")
+        text = " ".join(" ".join(pages).split())
+        page = file.read_text(encoding="utf-8")
+        for part in re.findall(r"<(?:h2|h3)>(.*?)</", page) + re.findall(r"<p>(It takes .*?|By the model .*?)</p>", page):
+            self.assertIn(" ".join(html.unescape(part).split()), text)
+
     def check(self, file, sections=tuple(SECTIONS)):
         reader = self.read(file)
         self.assertLessEqual(set(sections), reader.ids)
@@ -122,6 +144,22 @@ class Pages(ToolTest):
         self.assertIn("__kernel", shown)
         self.assertIn("Counts are those of block 0", shown)
         self.assertIn(re.split(r"\s{2,}", table[1])[1], shown)
+
+    def test_on_paper(self):
+        self.check_paper(self.page(MODEL, "--target", "cpu_avx2"))
+        self.check_paper(self.page(MODEL, "--kernel", 1, "--target", "opencl_gpu"))
+
+    def test_banks_of_warps(self):
+        """The page's map is the simulator's text."""
+        kernel = ("simulate", MODEL, "--from=onnx", "--kernel", 3, "--target", "opencl_gpu", "--blocks", 0)
+        self.assertNotIn("banks of local memory", self.succeed(*kernel))
+        text = self.succeed(*kernel, "--banks")
+        rows = re.findall(r"^  (\S.*?) +[.\d+]{32}  (\d+) wavefronts?$", text, re.MULTILINE)
+        self.assertTrue(rows, text)
+        shown = self.read(self.page(MODEL, "--kernel", 3, "--target", "opencl_gpu")).text
+        for phases, wavefronts in rows[:12]:
+            self.assertIn(phases, shown)
+            self.assertIn(f"{wavefronts} wavefront", shown)
 
     def test_a_dump_has_an_index(self):
         self.need_device("cpu")
