@@ -145,7 +145,7 @@ std::string summary(const model::TuneReport &report) {
   }
   return fmt::format(
       "tuned    {} kernels in {:.1f} s, {} schedules tried\n"
-      "time     kernels by themselves {:.3f} ms, the cost model's choices {:.3f} ms: {:.2f}x\n"
+      "time     kernels alone {:.3f} ms, the cost model's choices {:.3f} ms: {:.2f}x\n"
       "search   the cost model's choices reach {:.0f}% of the best known (geometric mean)\n",
       report.kernels.size(), report.seconds, tried, best_seconds * 1e3, model_seconds * 1e3,
       best_seconds > 0 ? model_seconds / best_seconds : 1, 100 * model_share(report));

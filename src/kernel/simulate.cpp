@@ -102,9 +102,8 @@ public:
         program_(compile(kernel, width())), position_{kernel},
         clocks_(static_cast<std::size_t>(kernel.cluster) * (warp_count() + 1)), tickets_(clocks_),
         engine_(kernel, position_, clocks_, warp_count()),
-        recorder_(kernel, program_, cuts_.banks, cuts_.sector_bytes, options.banks), machine_{kernel, program_,
-                                                                               position_, clocks_,
-                                                                               engine_},
+        recorder_(kernel, program_, cuts_.banks, cuts_.sector_bytes, options.banks),
+        machine_{kernel, program_, position_, clocks_, engine_},
         is_remote_(remote_buffers(kernel)) {
     machine_.recorder = options.count ? &recorder_ : nullptr;
     machine_.vector_align = cuts_.vector_align;

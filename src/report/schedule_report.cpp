@@ -78,7 +78,7 @@ std::string to_text(const ExplainedGroup &explained, const poly::Group &group,
                     const ScheduleOptions &options, const std::string &between) {
   const schedule::Schedule &choice = explained.chosen.schedule;
   const nest::Nest &nest = group.anchor;
-  std::string text = to_text(explained.verdict) + choice_text(explained, group) + between;
+  std::string text = to_text(explained.verdict, options.style) + choice_text(explained, group) + between;
   const auto add = [&](Section section, const auto &make) {
     if (options.sections.count(section) != 0)
       text += heading(section) + make();

@@ -138,17 +138,21 @@ std::string to_text(const TunedTimes &tuned) {
                      tuned.seconds * 1e6, tuned.model_seconds * 1e6, tuned.date);
 }
 
-std::string to_text(const Verdict &verdict) {
+std::string to_text(const Verdict &verdict, const Style &style) {
   std::string text;
+  const auto line = [&](const char *label, const std::string &says) {
+    text += wrap(fmt::format("{:<10}{}", label, says), style.is_wide ? 0 : style.width, 10) + "\n";
+  };
   if (verdict.measured)
-    text += fmt::format(
-        "measured  {:.1f} us on this device, {:.0f} % of its roofline, which {} sets\n",
-        verdict.measured->seconds * 1e6, verdict.measured->roofline * 100, verdict.measured->limit);
+    line("measured",
+         fmt::format("{:.1f} us on this device, {:.0f} % of its roofline, which {} sets",
+                     verdict.measured->seconds * 1e6, verdict.measured->roofline * 100,
+                     verdict.measured->limit));
   if (verdict.tuned)
-    text += "tuned     " + to_text(*verdict.tuned) + "\n";
-  text += fmt::format("predicted {:.1f} us, {}\n", verdict.predicted * 1e6, bound_text(verdict));
+    line("tuned", to_text(*verdict.tuned));
+  line("predicted", fmt::format("{:.1f} us, {}", verdict.predicted * 1e6, bound_text(verdict)));
   for (const Idea &idea : verdict.ideas)
-    text += "try       " + to_text(idea) + "\n";
+    line("try", to_text(idea));
   return text;
 }
 

@@ -15,6 +15,7 @@
 #include "cost/demand.h"
 #include "poly/group.h"
 #include "report/candidates.h"
+#include "report/table.h"
 #include "runtime/device.h"
 #include "runtime/store/record_store.h"
 #include "schedule/schedule.h"
@@ -66,7 +67,7 @@ std::string bound_text(const Verdict &verdict);
 std::string to_text(const Idea &idea);
 // "36.1 us, beside 38.2 us of the model's choice, on 2026-11-21"
 std::string to_text(const TunedTimes &tuned);
-// Its lines.
-std::string to_text(const Verdict &verdict);
+// Its lines, as wide as the terminal.
+std::string to_text(const Verdict &verdict, const Style &style = {});
 
 } // namespace tilefuse::report

@@ -122,6 +122,13 @@ TEST(Verdicts, WhatTuningMeasuredStandsBehindTheTime) {
             "predicted 20.0 us, bound by memory: 9.0 us\n");
 }
 
+TEST(Verdicts, LinesFitTheTerminal) {
+  const Verdict told{.predicted = 73.5e-6,
+                     .demands = {{"instruction issue", 49.2e-6}, {"local memory", 38.3e-6}}};
+  EXPECT_EQ(to_text(told, {.width = 50}), "predicted 73.5 us, bound by instruction issue:\n"
+                                          "          49.2 us, then local memory 38.3\n");
+}
+
 Explanation explanation() {
   const auto kernel = [](const std::string &origin) {
     return ExplainedKernel{origin, [origin] { return "text of " + origin + "\n"; }};

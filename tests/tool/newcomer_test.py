@@ -205,6 +205,23 @@ class Terminal(OnTerminal):
         self.assertGreater(max(map(len, self.succeed("bench", MODEL, "--repeat", 1, "--device", "cpu", "--wide",
                                                      environment={"COLUMNS": "80"}).splitlines())), 80)
 
+    def test_long_names_fit(self):
+        """Tables, and the lines above a kernel's texts, of a model whose nodes and file have names of 90 letters; prose keeps a word
+        whole, so that it can be copied."""
+        self.need_device("cpu")
+        long = "a_name_that_says_everything_" * 3 + "again"
+        names = ["x", *(f"{long}_{k}" for k in range(3))]
+        model = self.folder / f"{long}.onnx"
+        model.write_bytes(onnx_model([node("Softmax", [names[k]], [names[k + 1]], name=names[k + 1]) for k in range(3)],
+                                     [value_info("x", [1, 64])], [value_info(names[-1], [1, 64])]))
+        for columns in (80, 120):
+            width = {"COLUMNS": str(columns)}
+            for verb in (("bench", model, "--repeat", 1, "--device", "cpu"), ("fusion", model),
+                         ("explain", model), ("verify", model, "--samples", 1, "--device", "cpu")):
+                self.check_width(self.succeed(*verb, environment=width), columns, verb)
+            verdict = self.succeed("explain", model, "--kernel", 1, "--device", "cpu", environment=width).split("schedule:")[0]
+            self.check_width(verdict, columns, "explain --kernel")
+
     def test_colours_where_a_terminal_has_them(self):
         self.need_device("cpu")
         bench = ("bench", MODEL, "--repeat", 1, "--device", "cpu")
