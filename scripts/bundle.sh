@@ -3,6 +3,7 @@
 # bundle.sh BUILD OUT [llvm|bench]: a relocatable archive of the program built in BUILD, written into the folder OUT:
 #
 #   tilefuse-VERSION-linux-x86_64/bin/tilefuse    and with `bench` what gpu_bench.sh runs
+#                                 examples/       a model, its pictures and recipes
 #                                 lib/            shared libraries it needs
 #                                 lib/fallback/   libraries that drivers use too: taken only where the system has none
 #                                 lib/tilefuse/   helper programs and modules; code generation for the CPU with `llvm`
@@ -54,10 +55,12 @@ find "$stage/lib" -maxdepth 1 -type f | while read -r file; do set_search "$file
 find "$stage/lib/tilefuse" -type f | while read -r file; do set_search "$file" ..; done
 
 cp "$root/LICENSE" "$stage/LICENSE"
+cp -r "$root/examples" "$stage/examples"
 cat >"$stage/README" <<TEXT
 tilefuse $version for x86-64 Linux with glibc $(ldd --version | awk 'NR == 1 { print $NF }') or later.
 
   bin/tilefuse devices
+  bin/tilefuse run examples/glyphs/model.onnx --image examples/glyphs/images/01.png
   bin/tilefuse run model.onnx --image picture.jpg --labels names.txt
 
 The folder may lie anywhere. OpenCL devices are found through the system's libOpenCL.so.1.

@@ -40,6 +40,7 @@ FILES = {
     "ops": ROOT / "ops",
     "conv.tile": CONV,
     "squeezenet1.1.onnx": DATA / "models" / "squeezenet11_fp32" / "model.onnx",
+    "deeplabv3.onnx": DATA / "models" / "deeplabv3_mnv2" / "model.onnx",
     "yolox_nano.onnx": DATA / "models" / "yolox_nano" / "model.onnx",
     "dog.jpg": DATA / "images" / "dog.jpg",
     "cat.jpg": DATA / "images" / "cat.jpg",
