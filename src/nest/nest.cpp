@@ -39,6 +39,7 @@ DType input_type(const Nest &nest, std::size_t input) {
 }
 
 double initial_value(program::Agg agg, DType type) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (agg) {
   case program::Agg::Sum:
   case program::Agg::Assign:
@@ -46,9 +47,9 @@ double initial_value(program::Agg agg, DType type) {
   case program::Agg::Product:
     return 1;
   case program::Agg::Max:
-    return lowest(type);
+    return is_float(type) ? -kInfinity : lowest(type);
   case program::Agg::Min:
-    return highest(type);
+    return is_float(type) ? kInfinity : highest(type);
   }
   internal_error("unknown aggregation", __FILE__, __LINE__);
 }

@@ -51,6 +51,18 @@ TEST(SpecialValues, MaxAndMinHandNanOn) {
   expect("min", {a, b}, {kNan, kNan, kNan, 2, kNan, -3});
 }
 
+// A row that a mask hides has no other maximum.
+TEST(SpecialValues, ExtremaOfInfinitiesAreInfinite) {
+  for (const auto &[name, value] : {std::pair("max", -kInf), {"min", kInf}}) {
+    const program::Program rows = program::parse_program(fmt::format(
+        R"(program "rows" {{ input %0 "x" : f32[37, 5]
+        %1 "y" : f32[37] = {}[o, k](%0[o, k]) -> [o] output %1 }})",
+        name));
+    testing::expect_everywhere({rows, {testing::repeated("x", DType::F32, {value}, kElems * 5)}},
+                               {value}, false);
+  }
+}
+
 TEST(SpecialValues, ReluHandsNanOn) {
   expect("relu", {{kNan, -kInf, kInf, -1, 2}}, {kNan, 0, kInf, 0, 2});
 }

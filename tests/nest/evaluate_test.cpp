@@ -191,6 +191,22 @@ TEST(Nest, FlatMultipliesDimensionsOut) {
   EXPECT_EQ(address.coeff, (std::vector<std::int64_t>{8 + 5, 4}));
 }
 
+// 0.5 / 0.019607844 is 25.5 as an f32, and less as a double.
+TEST(Evaluate, RoundsQuotientsOfFloatsToWholeNumbersAsFloats) {
+  const std::string text = R"(nest map {
+    index x 1
+    slot 0 f32 1, 1 f32 1, 2 f32 1
+    acc f32 = assign
+    out 2 + 0 [x:1*1]
+    extra 0 + 0 [x:1*1]
+    extra 1 + 0 [x:1*1]
+    post round($0 / $1)
+  })";
+  const double scale = static_cast<double>(0.019607844F);
+  EXPECT_EQ(run(text, [&](int slot, std::int64_t) { return slot == 0 ? 0.5 : scale; }),
+            std::vector<double>{26});
+}
+
 TEST(Nest, CountsOperations) {
   const auto program = test::convolution_program({.in = 3, .out = 2, .height = 5, .width = 4});
   const auto stored = test::row_major_storage(program);
@@ -201,10 +217,11 @@ TEST(Nest, CountsOperations) {
 TEST(Nest, StartsFromTheNeutralElement) {
   EXPECT_EQ(nest::initial_value(program::Agg::Sum, DType::F32), 0);
   EXPECT_EQ(nest::initial_value(program::Agg::Product, DType::I32), 1);
-  EXPECT_EQ(nest::initial_value(program::Agg::Max, DType::F32), -std::numeric_limits<float>::max());
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(nest::initial_value(program::Agg::Max, DType::F32), -kInfinity);
   EXPECT_EQ(nest::initial_value(program::Agg::Max, DType::U8), 0);
   EXPECT_EQ(nest::initial_value(program::Agg::Min, DType::I8), 127);
-  EXPECT_EQ(nest::initial_value(program::Agg::Min, DType::F16), 65504);
+  EXPECT_EQ(nest::initial_value(program::Agg::Min, DType::F16), kInfinity);
 }
 
 } // namespace

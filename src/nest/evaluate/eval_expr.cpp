@@ -57,8 +57,18 @@ std::vector<double> evaluate_bit_rows(const Expr &expr, std::vector<double> valu
   return values;
 }
 
+// A quotient of floats may lie half way between whole numbers, and its double beside it.
+bool rounds_float(const Expr &expr) {
+  const bool rounds =
+      expr.op == ScalarOp::Round || expr.op == ScalarOp::Floor || expr.op == ScalarOp::Ceil;
+  return rounds && expr.type == DType::F32;
+}
+
 std::vector<double> evaluate_call(const Expr &expr, const ExprRows &rows) {
   std::vector<double> result = evaluate_rows(expr.args[0], rows);
+  if (rounds_float(expr))
+    for (double &value : result)
+      value = nearest(value, DType::F32);
   std::vector<std::vector<double>> others;
   for (std::size_t k = 1; k < expr.args.size(); ++k)
     others.push_back(evaluate_rows(expr.args[k], rows));
