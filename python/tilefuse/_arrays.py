@@ -17,8 +17,8 @@ _LEGACY_STREAM = 1  # CUDA's default stream, which torch calls 0
 _CUDA_ALIGNMENT = 256  # bytes, that kernels of CUDA devices count on
 _CPU, _CUDA, _OPENCL = 1, 2, 4  # DLPack's
 _CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
-_NAMES = {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64", (0, 8): "int8", (0, 32): "int32", (0, 64): "int64",
-          (1, 8): "uint8", (6, 8): "bool", (4, 16): "bfloat16"}
+_NAMES = {(2, 16): "float16", (2, 32): "float32", (2, 64): "float64", (0, 8): "int8", (0, 16): "int16", (0, 32): "int32",
+          (0, 64): "int64", (1, 8): "uint8", (1, 16): "uint16", (1, 32): "uint32", (1, 64): "uint64", (6, 8): "bool", (4, 16): "bfloat16"}
 
 _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype, _capsule_pointer.argtypes = c_void_p, (ctypes.py_object, ctypes.c_char_p)

@@ -15,6 +15,7 @@ namespace {
 
 // The largest double below 2^63.
 constexpr double kWidest = 9223372036854774784.0;
+constexpr double kWidestLong = 18446744073709549568.0;
 constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
 
 // Those of intrinsics come on top.
@@ -62,8 +63,8 @@ double narrowed(double value, DType type) {
   if (type == DType::Bool)
     return value != 0 ? 1 : 0;
   // Index arithmetic may be wider than its type.
-  return is_narrow(type) ? saturated(value, lowest(type), highest(type))
-                         : saturated(value, -kWidest, kWidest);
+  return keeps_width(type) ? saturated(value, lowest(type), highest(type))
+                           : saturated(value, -kWidest, type == DType::U64 ? kWidestLong : kWidest);
 }
 
 Type scalar_type(ScalarOp op, std::span<const Type> args) {

@@ -62,8 +62,8 @@ template <class Kept> program::Bytes pack_int32(const TensorProto &tensor, std::
 // Types of up to 16 bits, and Bool, share a field.
 program::Bytes from_narrow(const TensorProto &tensor, const DTypeTraits &type, std::int64_t count) {
   if (type.bits == 16)
-    return type.is_float ? pack_int32<std::uint16_t>(tensor, count)
-                         : pack_int32<std::int16_t>(tensor, count);
+    return type.is_float || !type.is_signed ? pack_int32<std::uint16_t>(tensor, count)
+                                            : pack_int32<std::int16_t>(tensor, count);
   return type.is_signed ? pack_int32<std::int8_t>(tensor, count)
                         : pack_int32<std::uint8_t>(tensor, count);
 }
@@ -78,6 +78,10 @@ program::Bytes from_fields(const TensorProto &tensor, DType type, std::int64_t c
     return pack<std::int64_t>(tensor, tensor.int64_data(), count);
   case DType::I32:
     return pack<std::int32_t>(tensor, tensor.int32_data(), count);
+  case DType::U64:
+    return pack<std::uint64_t>(tensor, tensor.uint64_data(), count);
+  case DType::U32:
+    return pack<std::uint32_t>(tensor, tensor.uint64_data(), count);
   default:
     return from_narrow(tensor, traits(type), count);
   }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/words.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse {
 namespace {
@@ -122,7 +123,7 @@ TensorView read_view(Reader &in) {
   TensorView view;
   view.argument = in.integer();
   const std::uint8_t type = in.byte();
-  if (type > static_cast<std::uint8_t>(DType::F64))
+  if (type >= dtypes().size())
     damaged("the type of a tensor is unknown");
   view.type = static_cast<DType>(type);
   view.offset = in.integer();

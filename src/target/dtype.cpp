@@ -178,7 +178,7 @@ std::int64_t evaluate_bits(ScalarOp op, DType type, std::int64_t a, std::int64_t
   case ScalarOp::BitLeft:
     return held(x << amount);
   case ScalarOp::BitRight:
-    return held(static_cast<std::uint64_t>(a >> amount));
+    return held(type == DType::U64 ? x >> amount : static_cast<std::uint64_t>(a >> amount));
   default:
     internal_error("a bit operation expected", __FILE__, __LINE__);
   }

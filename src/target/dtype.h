@@ -12,14 +12,28 @@
 
 namespace tilefuse {
 
-enum class DType : std::uint8_t { Bool, I8, U8, I16, I32, I64, F16, BF16, F32, F64 };
+enum class DType : std::uint8_t {
+  Bool,
+  I8,
+  U8,
+  I16,
+  I32,
+  I64,
+  F16,
+  BF16,
+  F32,
+  F64,
+  U16,
+  U32,
+  U64,
+};
 
 std::string_view to_string(DType type);                  // "f32"
 std::optional<DType> parse_dtype(std::string_view name); // of to_string
 std::int64_t size_bytes(DType type);
 bool is_float(DType type);
-// The type that sums and products of `type` are kept in: float for f16 and bf16, i32 for i8, u8 and
-// i16, else itself.
+// The type that sums and products of `type` are kept in: float for f16 and bf16, i32 for integers of
+// 8 and 16 bits, else itself.
 DType accumulator_type(DType type);
 
 // Scalar operations of pointwise expressions and of the kernel IR. Comparisons and And/Or/Not give
@@ -102,6 +116,10 @@ double evaluate(ScalarOp op, std::span<const double> arguments, bool integer = f
 // truncates and saturates to the type, NaN gives 0; between integers the value wraps to the type's
 // size; to Bool it tests for not 0. i64 is exact up to 2^53.
 double cast_to_integer(double value, DType from, DType to);
+// The whole number that a type of integers holds, as bits of 64, u64 above 2^63 as a negative number;
+// and back. Values outside of 64 bits become the nearest.
+std::int64_t whole_of(double value, DType type);
+double number_of(std::int64_t whole, DType type);
 // The nearest number of the type; for integers see store_element.
 double nearest(double value, DType type);
 // The whole number modulo the size of an integer type; Bool: whether it is not 0.

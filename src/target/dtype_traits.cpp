@@ -58,7 +58,7 @@ template <class T> void store_as(void *data, std::int64_t i, double value) {
 }
 
 template <class T> std::int64_t load_whole_as(const void *data, std::int64_t i) {
-  return read_at<T>(data, i);
+  return static_cast<std::int64_t>(read_at<T>(data, i));
 }
 
 template <class T> void store_whole_as(void *data, std::int64_t i, std::int64_t value) {
@@ -175,7 +175,7 @@ constexpr DTypeTraits bfloat_type() {
                       double value) { write_at(data, i, float_to_bfloat(to_float_odd(value))); }};
 }
 
-constexpr std::array<DTypeTraits, 10> kTypes = {{
+constexpr std::array<DTypeTraits, 13> kTypes = {{
     named(bool_type(), {9, "|b1", 0, "uchar", "int", "bool"}),
     named(whole_type<std::int8_t>(DType::I8, "i8", DType::I32), {3, "|i1", 0, "char", "char", ""}),
     named(whole_type<std::uint8_t>(DType::U8, "u8", DType::I32),
@@ -189,6 +189,12 @@ constexpr std::array<DTypeTraits, 10> kTypes = {{
     named(bfloat_type(), {16, "", 9, "ushort", "float", "bfloat"}),
     named(float_type<float>(DType::F32, "f32"), {1, "<f4", 7, "float", "float", ""}),
     named(float_type<double>(DType::F64, "f64"), {11, "<f8", 8, "double", "double", ""}),
+    named(whole_type<std::uint16_t>(DType::U16, "u16", DType::I32),
+          {4, "<u2", 1, "ushort", "ushort", ""}),
+    named(whole_type<std::uint32_t>(DType::U32, "u32", DType::U32),
+          {12, "<u4", 2, "uint", "uint", ""}),
+    named(whole_type<std::uint64_t>(DType::U64, "u64", DType::U64),
+          {13, "<u8", 4, "ulong", "ulong", ""}),
 }};
 
 } // namespace
@@ -204,7 +210,9 @@ bool is_byte(DType type) {
   return row.bits == 8 && row.high > 1;
 }
 
-bool is_narrow(DType type) { return is_byte(type) || type == DType::I16; }
+bool is_narrow(DType type) { return is_byte(type) || type == DType::I16 || type == DType::U16; }
+
+bool keeps_width(DType type) { return is_narrow(type) || type == DType::U32; }
 
 double lowest(DType type) {
   const DTypeTraits &row = traits(type);
@@ -266,7 +274,20 @@ double cast_to_integer(double value, DType from, DType to) {
     store_element(&bits, to, 0, std::trunc(value));
     return load_element(&bits, to, 0);
   }
-  return static_cast<double>(wrapped(saturated<std::int64_t>(value), to));
+  const bool is_long = from == DType::U64 || to == DType::U64;
+  return number_of(wrapped(whole_of(value, is_long ? DType::U64 : DType::I64), to), to);
+}
+
+std::int64_t whole_of(double value, DType type) {
+  constexpr double kPastSigned = 9223372036854775808.0; // 2^63
+  return type == DType::U64 && value >= kPastSigned
+             ? static_cast<std::int64_t>(saturated<std::uint64_t>(value))
+             : saturated<std::int64_t>(value);
+}
+
+double number_of(std::int64_t whole, DType type) {
+  return type == DType::U64 ? static_cast<double>(static_cast<std::uint64_t>(whole))
+                            : static_cast<double>(whole);
 }
 
 float half_to_float(std::uint16_t bits) {

@@ -23,7 +23,7 @@ struct DTypeTraits {
 
   // Whole numbers: the bounds.
   std::int64_t low = 0;
-  std::int64_t high = 0;
+  std::uint64_t high = 0;
   // Floating point: the largest finite number, binary digits of the significand, the error of what
   // lies below the normal numbers (which devices may flush), and what rounds f32 to the type.
   double largest = 0;
@@ -54,8 +54,10 @@ bool is_half(DType type);
 // Whole numbers of 8 bits, and of fewer than 32: C and the processor compute these in 32.
 bool is_byte(DType type);
 bool is_narrow(DType type);
-// The least and the largest number of a type, for floating point the finite ones: what a maximum
-// and a minimum begin with.
+// Whether a kernel's value has exactly the bits of the type: of fewer than 64, but not i32, in which
+// indices may be wider.
+bool keeps_width(DType type);
+// The least and the largest number of a type, for floating point the finite ones.
 double lowest(DType type);
 double highest(DType type);
 

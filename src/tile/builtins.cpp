@@ -67,8 +67,10 @@ std::optional<DType> type_of_bits(Builtin builtin, std::int64_t bits) {
   constexpr Row kTypes[] = {
       {Builtin::AsFloat, 16, DType::F16}, {Builtin::AsFloat, 32, DType::F32},
       {Builtin::AsFloat, 64, DType::F64}, {Builtin::AsInt, 8, DType::I8},
-      {Builtin::AsInt, 32, DType::I32},   {Builtin::AsInt, 64, DType::I64},
-      {Builtin::AsUint, 8, DType::U8},
+      {Builtin::AsInt, 16, DType::I16},   {Builtin::AsInt, 32, DType::I32},
+      {Builtin::AsInt, 64, DType::I64},   {Builtin::AsUint, 8, DType::U8},
+      {Builtin::AsUint, 16, DType::U16},  {Builtin::AsUint, 32, DType::U32},
+      {Builtin::AsUint, 64, DType::U64},
   };
   for (const Row &row : kTypes)
     if (row.builtin == builtin && row.bits == bits)

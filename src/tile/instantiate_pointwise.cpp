@@ -116,9 +116,8 @@ Expr Instantiation::pointwise_builtin(const Frame &frame, const Expression &e, B
     const std::optional<DType> type = type_of_bits(builtin, bits);
     if (!type)
       frame.fail(ErrorCode::Type, e.args[1].at,
-                 fmt::format("there is no type of {} bits for {}; types are i8 "
-                             "u8 i32 i64 f16 f32 "
-                             "f64",
+                 fmt::format("there is no type of {} bits for {}; types are i8 i16 i32 i64 "
+                             "u8 u16 u32 u64 f16 f32 f64",
                              bits, e.name));
     return program::converted(pointwise(frame, e.args[0], map), *type);
   }

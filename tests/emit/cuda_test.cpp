@@ -142,8 +142,9 @@ kernel copy blocks 3 block_size 32 {{
 TEST(Cuda, EveryScalarOperationCompiles) {
   std::vector<Package> packages;
   for (const int lanes : {1, 4})
-    for (const DType type : {DType::Bool, DType::I8, DType::U8, DType::I32, DType::I64, DType::F16,
-                             DType::BF16, DType::F32, DType::F64})
+    for (const DType type :
+         {DType::Bool, DType::I8, DType::U8, DType::I16, DType::I32, DType::I64, DType::F16,
+          DType::BF16, DType::F32, DType::F64, DType::U16, DType::U32, DType::U64})
       for (int op = 0; op <= static_cast<int>(ScalarOp::Select); ++op)
         if (const auto package = emitted_operation(static_cast<ScalarOp>(op), type, lanes))
           packages.push_back(*package);

@@ -61,9 +61,9 @@ std::int64_t lowest(const AccessCase &c, std::int64_t lanes) {
   return c.stride < 0 && lanes > 0 ? (lanes - 1) * c.stride : 0;
 }
 
-const std::vector<DType> kMemoryTypes = {DType::Bool, DType::I8,  DType::U8,  DType::I16,
-                                         DType::I32,  DType::I64, DType::F16, DType::BF16,
-                                         DType::F32,  DType::F64};
+const std::vector<DType> kMemoryTypes = {
+    DType::Bool, DType::I8,  DType::U8,  DType::I16, DType::I32, DType::I64, DType::F16,
+    DType::BF16, DType::F32, DType::F64, DType::U16, DType::U32, DType::U64};
 
 // out[0 .. lanes] = in[0 …] under a count read from memory, with fill 3.
 Kernel masked_load(const AccessCase &c) {

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "emit/llvm_harness.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
 namespace {
@@ -52,6 +53,8 @@ std::vector<double> samples(DType type, int shift) {
     from = {0, 1, 2, 3, 7, 100, 128, 255, 254};
   else if (type == DType::I8)
     from = {0, 1, -1, 2, -3, 7, 100, -128, 127};
+  else if (!traits(type).is_signed)
+    from = {0, 1, 2, 3, 7, 100, 128, 255, 65535};
   else if (!is_float(type))
     from = {0, 1, -1, 2, -3, 7, 1000, -12345, 30000, -30000};
   else
@@ -103,8 +106,9 @@ bool applies(ScalarOp op, DType type) {
 // What the operation gives in the type's own arithmetic: integers wrap, floats round.
 double expected(ScalarOp op, DType type, const std::vector<double> &args) {
   if (is_bitwise(op))
-    return static_cast<double>(evaluate_bits(op, type, static_cast<std::int64_t>(args.front()),
-                                             static_cast<std::int64_t>(args.back())));
+    return number_of(evaluate_bits(op, type, static_cast<std::int64_t>(args.front()),
+                                   static_cast<std::int64_t>(args.back())),
+                     type);
   const double exact = evaluate(op, args, !is_float(type));
   if (row(op).is_comparison)
     return exact;
@@ -123,6 +127,12 @@ double expected(ScalarOp op, DType type, const std::vector<double> &args) {
     return static_cast<std::int16_t>(wide);
   case DType::I32:
     return static_cast<std::int32_t>(wide);
+  case DType::U16:
+    return static_cast<std::uint16_t>(wide);
+  case DType::U32:
+    return static_cast<std::uint32_t>(wide);
+  case DType::U64:
+    return static_cast<double>(static_cast<std::uint64_t>(wide));
   default:
     return static_cast<double>(wide);
   }
@@ -165,7 +175,7 @@ TEST(LlvmOps, EveryOperationOnEveryType) {
   for (int id = 0; id <= static_cast<int>(ScalarOp::Select); ++id) {
     const auto op = static_cast<ScalarOp>(id);
     for (DType type : {DType::Bool, DType::I8, DType::U8, DType::I16, DType::I32, DType::I64,
-                       DType::F32, DType::F64}) {
+                       DType::F32, DType::F64, DType::U16, DType::U32, DType::U64}) {
       if (!applies(op, type))
         continue;
       for (int lanes : {1, 3, 8, 16})
@@ -204,9 +214,27 @@ double expected_cast(DType from, DType to, double value) {
   return load_element(bytes, to, 0);
 }
 
+TEST(LlvmOps, LongIntegersWithoutSignAreComparedAndDividedAsSuch) {
+  constexpr std::uint64_t kLarge = std::uint64_t{1} << 63;
+  std::vector<std::uint64_t> a = {kLarge, 3, kLarge + 5, 6}, b = {2, kLarge, 7, 4};
+  const auto run = [&](ScalarOp op) {
+    Compiled compiled(
+        pointwise({DType::U64, DType::U64}, DType::U64, 4, 4,
+                  [&](Builder &builder, auto args) { return builder.scalar(op, args); }));
+    std::vector<std::uint64_t> out(4, 77);
+    compiled.run({a.data(), b.data(), out.data()});
+    return out;
+  };
+  EXPECT_EQ(run(ScalarOp::Max), (std::vector<std::uint64_t>{kLarge, kLarge, kLarge + 5, 6}));
+  EXPECT_EQ(run(ScalarOp::Div), (std::vector<std::uint64_t>{kLarge / 2, 0, (kLarge + 5) / 7, 1}));
+  EXPECT_EQ(run(ScalarOp::BitRight),
+            (std::vector<std::uint64_t>{kLarge / 4, 3, (kLarge + 5) >> 7, 0}));
+}
+
 TEST(LlvmOps, EveryConversion) {
   const std::vector<DType> types = {DType::Bool, DType::I8,  DType::U8,   DType::I16, DType::I32,
-                                    DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64};
+                                    DType::I64,  DType::F16, DType::BF16, DType::F32, DType::F64,
+                                    DType::U16,  DType::U32, DType::U64};
   for (DType from : types)
     for (DType to : types)
       for (int lanes : {1, 3, 8}) {
@@ -218,7 +246,7 @@ TEST(LlvmOps, EveryConversion) {
         compiled.run({in.data(), out.data()});
         for (int i = 0; i < kElems; ++i) {
           const double value = load_element(in.data(), from, i);
-          if (to == DType::I64 && std::fabs(value) > 9e18)
+          if (size_bytes(to) == 8 && std::fabs(value) > 9e18)
             continue; // not exact as a double
           EXPECT_TRUE(same_bits(load_element(out.data(), to, i), expected_cast(from, to, value)))
               << to_string(from) << " to " << to_string(to) << 'x' << lanes << " of " << value

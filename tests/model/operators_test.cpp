@@ -204,7 +204,7 @@ TEST_F(Operators, ProductsMapsAndMovesOfIntegersAreExact) {
 }
 
 TEST_F(Operators, BitOperationsAreExact) {
-  for (const DType type : {DType::I32, DType::I8, DType::U8, DType::I64})
+  for (const DType type : {DType::I32, DType::I8, DType::U8, DType::I64, DType::U16, DType::U32})
     check({"bits", {{{37}}, {{37}}}, {}}, type, true);
 }
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 TEST(DType, TablesAreInEnumeratorOrder) {
-  for (int i = 0; i <= static_cast<int>(DType::F64); ++i) {
+  for (int i = 0; i < static_cast<int>(dtypes().size()); ++i) {
     const auto type = static_cast<DType>(i);
     EXPECT_EQ(parse_dtype(to_string(type)), type);
   }
@@ -49,7 +49,26 @@ TEST(DType, RowsAgreeWithThemselves) {
   EXPECT_EQ(wrapped(-1, DType::U8), 255);
   EXPECT_EQ(wrapped(384, DType::I8), -128);
   EXPECT_EQ(wrapped(40000, DType::I16), -25536);
+  EXPECT_EQ(wrapped(-1, DType::U32), 4294967295);
+  EXPECT_EQ(wrapped(-1, DType::U64), -1);
   EXPECT_EQ(wrapped(3, DType::Bool), 1);
+}
+
+TEST(DType, IntegersWithoutSignReachPastThoseWithOne) {
+  constexpr double kPast = 9223372036854775808.0; // 2^63
+  EXPECT_EQ(highest(DType::U64), 2 * kPast);
+  EXPECT_EQ(whole_of(kPast, DType::U64), std::numeric_limits<std::int64_t>::min());
+  EXPECT_EQ(whole_of(kPast, DType::I64), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(number_of(std::numeric_limits<std::int64_t>::min(), DType::U64), kPast);
+  EXPECT_EQ(cast_to_integer(-1, DType::I64, DType::U64), 2 * kPast);
+  EXPECT_EQ(cast_to_integer(kPast, DType::U64, DType::I64), -kPast);
+  EXPECT_EQ(cast_to_integer(-1, DType::I8, DType::U16), 65535);
+  EXPECT_EQ(cast_to_integer(4294967295, DType::U32, DType::I32), -1);
+  EXPECT_EQ(cast_to_integer(-7, DType::F32, DType::U64), 0);
+  EXPECT_EQ(cast_to_integer(1e30, DType::F32, DType::U32), 4294967295);
+  EXPECT_EQ(number_of(evaluate_bits(ScalarOp::BitRight, DType::U64, whole_of(kPast, DType::U64), 1),
+                      DType::U64),
+            kPast / 2);
 }
 
 TEST(DType, RoundingKeepsTheNearestNumberOfTheType) {

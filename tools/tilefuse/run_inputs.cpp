@@ -41,8 +41,16 @@ std::string numpy_name(DType type) {
     return "int64";
   case DType::I32:
     return "int32";
+  case DType::I16:
+    return "int16";
   case DType::U8:
     return "uint8";
+  case DType::U16:
+    return "uint16";
+  case DType::U32:
+    return "uint32";
+  case DType::U64:
+    return "uint64";
   case DType::I8:
     return "int8";
   case DType::Bool:

@@ -27,7 +27,9 @@ constexpr std::array kTypes = {
     TypeRow{DType::F16, kDLFloat, 16}, TypeRow{DType::BF16, kDLBfloat, 16},
     TypeRow{DType::F32, kDLFloat, 32}, TypeRow{DType::F64, kDLFloat, 64},
     TypeRow{DType::I8, kDLInt, 8},     TypeRow{DType::U8, kDLUInt, 8},
-    TypeRow{DType::I32, kDLInt, 32},   TypeRow{DType::I64, kDLInt, 64},
+    TypeRow{DType::I16, kDLInt, 16},   TypeRow{DType::U16, kDLUInt, 16},
+    TypeRow{DType::I32, kDLInt, 32},   TypeRow{DType::U32, kDLUInt, 32},
+    TypeRow{DType::I64, kDLInt, 64},   TypeRow{DType::U64, kDLUInt, 64},
     TypeRow{DType::Bool, kDLBool, 8}};
 
 DLDataType to_dl(DType type) {

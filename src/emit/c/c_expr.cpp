@@ -131,7 +131,7 @@ std::string integer_op(CContext &cx, ScalarOp op, const Type &type,
   case ScalarOp::BitRight:
     return infix(v[0], ">>", within_width(cx, type, v[1]));
   case ScalarOp::Abs:
-    if (type.elem == DType::U8)
+    if (!traits(type.elem).is_signed)
       return v[0];
     return fmt::format("{}({}, {})", select_helper(cx, ScalarOp::Max, type), v[0],
                        narrowed(cx, type, "(-" + v[0] + ")"));

@@ -132,13 +132,14 @@ std::string division_helper(CContext &cx, ScalarOp div_or_mod, const Type &type)
                                        type.lanes == 1 ? wide_suffix(cx) : "");
   const std::string zero = literal(cx, type, 0);
   const std::string one = literal(cx, type, 1);
-  const std::string divisor = type.elem == DType::U8
+  const std::string divisor = !traits(type.elem).is_signed
                                   ? fmt::format("b == {}", zero)
                                   : fmt::format("b == {} || b == -{}", zero, one);
-  const std::string vector_divisor = type.elem == DType::U8
+  const std::string vector_divisor = !traits(type.elem).is_signed
                                          ? fmt::format("b == {}", zero)
                                          : fmt::format("(b == {}) | (b == -{})", zero, one);
-  const std::string negated = fmt::format("({}){}a", c_type, type.elem == DType::U8 ? "" : "-");
+  const std::string negated =
+      fmt::format("({}){}a", c_type, !traits(type.elem).is_signed ? "" : "-");
   const std::string special =
       is_div ? cx.language.select(type.lanes, fmt::format("b == {}", zero), zero, negated) : zero;
   const std::string test = fmt::format("({})", type.lanes == 1 ? divisor : vector_divisor);

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "emit/c/c_context.h"
+#include "kernel/rules.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
@@ -61,7 +62,12 @@ std::string scalar_literal(const CContext &cx, const kernel::Type &type, double 
     return float_literal(type.elem, value);
   if (is_int(type))
     return integer_literal(cx, saturated(value, I64::min(), I64::max()));
-  const std::string text = whole(saturated(value, row.low, row.high), row.bits == 64 ? "L" : "");
+  if (!row.is_signed && !is_narrow(type.elem)) {
+    const std::int64_t bits = whole_of(kernel::narrowed(value, type.elem), type.elem);
+    return fmt::format("{}{}", static_cast<std::uint64_t>(bits), row.bits == 64 ? "UL" : "U");
+  }
+  const auto high = static_cast<std::int64_t>(row.high);
+  const std::string text = whole(saturated(value, row.low, high), row.bits == 64 ? "L" : "");
   return is_narrow(type.elem) ? fmt::format("({}){}", row.c_value, text) : text;
 }
 

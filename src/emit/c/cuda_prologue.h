@@ -23,6 +23,7 @@ template <class T, int N> struct alignas(N * sizeof(T) % 16 == 0  ? 16
                                         : N * sizeof(T) % 8 == 0 ? 8 : alignof(T)) tf_vec { T v[N]; };
 template <int BYTES> struct tf_int;
 template <> struct tf_int<1> { typedef char type; };
+template <> struct tf_int<2> { typedef short type; };
 template <> struct tf_int<4> { typedef int type; };
 template <> struct tf_int<8> { typedef long type; };
 template <class V> struct tf_maker;
@@ -70,17 +71,23 @@ template <class To, class From> struct tf_converter {
                                      : a >= (FROM)HIGH ? (TO)HIGH : (TO)a; } };
 #define TF_SATURATE_ALL(FROM) \
   TF_SATURATE(FROM, char, -128, 127) TF_SATURATE(FROM, uchar, 0, 255) \
-  TF_SATURATE(FROM, int, (-2147483647 - 1), 2147483647) \
-  TF_SATURATE(FROM, long, (-9223372036854775807L - 1), 9223372036854775807L)
+  TF_SATURATE(FROM, short, -32768, 32767) TF_SATURATE(FROM, ushort, 0, 65535) \
+  TF_SATURATE(FROM, int, (-2147483647 - 1), 2147483647) TF_SATURATE(FROM, uint, 0, 4294967295U) \
+  TF_SATURATE_LONG(FROM)
+#define TF_SATURATE_LONG(FROM) \
+  TF_SATURATE(FROM, long, (-9223372036854775807L - 1), 9223372036854775807L) \
+  TF_SATURATE(FROM, ulong, 0, 18446744073709551615UL)
 TF_SATURATE_ALL(double)
-TF_SATURATE(float, long, (-9223372036854775807L - 1), 9223372036854775807L)
+TF_SATURATE_LONG(float)
 #define TF_CLAMP(TO, LOW, HIGH) \
   template <> struct tf_converter<TO, float> { \
     TF_MEMBER TO of(float a) { int r; asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(r) : "f"(a)); \
       return (TO)(r < LOW ? LOW : r > HIGH ? HIGH : r); } };
-TF_CLAMP(char, -128, 127) TF_CLAMP(uchar, 0, 255)
+TF_CLAMP(char, -128, 127) TF_CLAMP(uchar, 0, 255) TF_CLAMP(short, -32768, 32767) TF_CLAMP(ushort, 0, 65535)
 template <> struct tf_converter<int, float> {
   TF_MEMBER int of(float a) { int r; asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(r) : "f"(a)); return r; } };
+template <> struct tf_converter<uint, float> {
+  TF_MEMBER uint of(float a) { uint r; asm("cvt.rzi.u32.f32 %0, %1;" : "=r"(r) : "f"(a)); return r; } };
 template <class To, int N, class From> struct tf_converter<tf_vec<To, N>, tf_vec<From, N>> {
   TF_MEMBER tf_vec<To, N> of(tf_vec<From, N> a) { tf_vec<To, N> r;
     _Pragma("unroll") TF_EACH r.v[i] = tf_converter<To, From>::of(a.v[i]); return r; } };

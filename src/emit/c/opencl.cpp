@@ -317,7 +317,9 @@ private:
                      : size == 2 ? Low{"ushort", "65535"}
                                  : Low{"uint", "0xffffffffL"};
     const std::string bits = fmt::format("{}{}", kept.type, to.lanes);
-    const std::string_view narrow = size_bytes(from.elem) == 2 ? "(short)" : "";
+    const bool is_short = size_bytes(from.elem) == 2;
+    const std::string_view narrow =
+        !is_short ? "" : (traits(from.elem).is_signed ? "(short)" : "(ushort)");
     const std::string low = fmt::format("convert_{}({} & {}{})", bits, value, narrow, kept.mask);
     return bits == to_name ? low : fmt::format("as_{}({})", to_name, low);
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emit/llvm/values.h"
 
-#include <limits>
-
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -29,14 +27,6 @@ llvm::Type *memory_scalar(Ir &ir, DType elem) {
   return ir.getIntNTy(static_cast<unsigned>(traits(elem).bits));
 }
 
-std::int64_t saturated(double value) {
-  if (!(value > -9.2e18))
-    return value == value ? std::numeric_limits<std::int64_t>::min() : 0;
-  if (value > 9.2e18)
-    return std::numeric_limits<std::int64_t>::max();
-  return static_cast<std::int64_t>(value);
-}
-
 llvm::Constant *scalar_constant(llvm::Type *type, DType elem, double value) {
   if (elem == DType::Bool)
     return llvm::ConstantInt::get(type, value != 0 ? 1 : 0);
@@ -45,9 +35,9 @@ llvm::Constant *scalar_constant(llvm::Type *type, DType elem, double value) {
     store_element(&bits, elem, 0, value);
     return llvm::ConstantInt::get(type, bits);
   }
-  return is_float(elem)
-             ? llvm::ConstantFP::get(type, value)
-             : llvm::ConstantInt::get(type, static_cast<std::uint64_t>(saturated(value)), true);
+  return is_float(elem) ? llvm::ConstantFP::get(type, value)
+                        : llvm::ConstantInt::get(
+                              type, static_cast<std::uint64_t>(whole_of(value, elem)), true);
 }
 
 llvm::Constant *splat_constant(llvm::Constant *scalar, int lanes) {
@@ -111,7 +101,7 @@ llvm::Value *float_to_integer(Ir &ir, const kernel::Type &to, llvm::Value *value
 llvm::Value *integer_to_integer(Ir &ir, const kernel::Type &from, const kernel::Type &to,
                                 llvm::Value *value) {
   llvm::Type *type = value_type(ir, to);
-  if (is_int(to) && from.elem == DType::I64)
+  if (is_int(to) && (traits(from.elem).bits == 64 || from.elem == DType::U32))
     return ir.CreateSExt(ir.CreateTrunc(value, ir.getInt32Ty()), type);
   return ir.CreateIntCast(value, type, !is_unsigned(from.elem));
 }

@@ -14,10 +14,6 @@ namespace {
 std::int64_t signed_bits(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
-std::int64_t saturated(double value) {
-  return static_cast<std::int64_t>(narrowed(value, DType::I64));
-}
-
 double rounded(double value, DType elem) {
   return elem == DType::F32 ? static_cast<double>(static_cast<float>(value))
                             : narrowed(value, elem);
@@ -40,8 +36,12 @@ template <class F> void each_real(DType elem, const Rows &rows, F operation) {
   }
 }
 
-template <class F> void each_whole(const Rows &rows, F operation) {
-  each(rows, [&](Cell a, Cell b) { return Cell{.whole = operation(a.whole, b.whole)}; });
+// I: the integers, with or without sign, that the operation takes.
+template <class I, class F> void each_whole(const Rows &rows, F operation) {
+  each(rows, [&](Cell a, Cell b) {
+    return Cell{.whole = static_cast<std::int64_t>(
+                    operation(static_cast<I>(a.whole), static_cast<I>(b.whole)))};
+  });
 }
 
 void apply_bits(ScalarOp op, DType elem, const Rows &rows) {
@@ -57,7 +57,7 @@ void apply_other(ScalarOp op, DType elem, const Rows &rows) {
     std::array<double, 2> args{};
     for (std::size_t k = 0; k < arity; ++k) {
       const Cell cell = k == 0 ? rows.a[i] : rows.b[i];
-      args[k] = is_real ? cell.real : static_cast<double>(cell.whole);
+      args[k] = is_real ? cell.real : number_of(cell.whole, elem);
     }
     rows.to[i] = cell_of(evaluate(op, std::span(args).first(arity), !is_real), type);
   }
@@ -85,46 +85,69 @@ std::int64_t quotient(std::int64_t a, std::int64_t b) {
     return signed_bits(0 - bits(a));
   return b == 0 ? 0 : a / b;
 }
+std::uint64_t quotient(std::uint64_t a, std::uint64_t b) { return b == 0 ? 0 : a / b; }
+
+std::int64_t remainder(std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+std::uint64_t remainder(std::uint64_t a, std::uint64_t b) { return b == 0 ? 0 : a % b; }
+
+// What depends on the sign; false for other operations.
+template <class I> bool apply_ordered(ScalarOp op, const Rows &rows) {
+  switch (op) {
+  case ScalarOp::Div:
+    each_whole<I>(rows, [](I a, I b) { return quotient(a, b); });
+    return true;
+  case ScalarOp::Mod:
+    each_whole<I>(rows, [](I a, I b) { return remainder(a, b); });
+    return true;
+  case ScalarOp::Max:
+    each_whole<I>(rows, [](I a, I b) { return b > a ? b : a; });
+    return true;
+  case ScalarOp::Min:
+    each_whole<I>(rows, [](I a, I b) { return b < a ? b : a; });
+    return true;
+  case ScalarOp::Lt:
+    each_whole<I>(rows, [](I a, I b) { return a < b; });
+    return true;
+  case ScalarOp::Le:
+    each_whole<I>(rows, [](I a, I b) { return a <= b; });
+    return true;
+  case ScalarOp::Gt:
+    each_whole<I>(rows, [](I a, I b) { return a > b; });
+    return true;
+  case ScalarOp::Ge:
+    each_whole<I>(rows, [](I a, I b) { return a >= b; });
+    return true;
+  default:
+    return false;
+  }
+}
 
 void apply_whole(ScalarOp op, DType elem, const Rows &rows) {
   using I = std::int64_t;
+  const bool is_long = elem == DType::U64;
+  if (is_long ? apply_ordered<std::uint64_t>(op, rows) : apply_ordered<I>(op, rows))
+    return;
   switch (op) {
   case ScalarOp::Neg:
-    return each_whole(rows, [](I a, I) { return signed_bits(0 - bits(a)); });
+    return each_whole<I>(rows, [](I a, I) { return 0 - bits(a); });
   case ScalarOp::Abs:
-    return each_whole(rows, [](I a, I) { return a < 0 ? signed_bits(0 - bits(a)) : a; });
+    return each_whole<I>(rows, [&](I a, I) { return a < 0 && !is_long ? 0 - bits(a) : bits(a); });
   case ScalarOp::Not:
-    return each_whole(rows, [](I a, I) -> I { return a == 0; });
+    return each_whole<I>(rows, [](I a, I) { return a == 0; });
   case ScalarOp::Add:
-    return each_whole(rows, [](I a, I b) { return signed_bits(bits(a) + bits(b)); });
+    return each_whole<I>(rows, [](I a, I b) { return bits(a) + bits(b); });
   case ScalarOp::Sub:
-    return each_whole(rows, [](I a, I b) { return signed_bits(bits(a) - bits(b)); });
+    return each_whole<I>(rows, [](I a, I b) { return bits(a) - bits(b); });
   case ScalarOp::Mul:
-    return each_whole(rows, [](I a, I b) { return signed_bits(bits(a) * bits(b)); });
-  case ScalarOp::Div:
-    return each_whole(rows, quotient);
-  case ScalarOp::Mod:
-    return each_whole(rows, [](I a, I b) -> I { return b == 0 || b == -1 ? 0 : a % b; });
-  case ScalarOp::Max:
-    return each_whole(rows, [](I a, I b) { return b > a ? b : a; });
-  case ScalarOp::Min:
-    return each_whole(rows, [](I a, I b) { return b < a ? b : a; });
-  case ScalarOp::Lt:
-    return each_whole(rows, [](I a, I b) -> I { return a < b; });
-  case ScalarOp::Le:
-    return each_whole(rows, [](I a, I b) -> I { return a <= b; });
-  case ScalarOp::Gt:
-    return each_whole(rows, [](I a, I b) -> I { return a > b; });
-  case ScalarOp::Ge:
-    return each_whole(rows, [](I a, I b) -> I { return a >= b; });
+    return each_whole<I>(rows, [](I a, I b) { return bits(a) * bits(b); });
   case ScalarOp::Eq:
-    return each_whole(rows, [](I a, I b) -> I { return a == b; });
+    return each_whole<I>(rows, [](I a, I b) { return a == b; });
   case ScalarOp::Ne:
-    return each_whole(rows, [](I a, I b) -> I { return a != b; });
+    return each_whole<I>(rows, [](I a, I b) { return a != b; });
   case ScalarOp::And:
-    return each_whole(rows, [](I a, I b) -> I { return a != 0 && b != 0; });
+    return each_whole<I>(rows, [](I a, I b) { return a != 0 && b != 0; });
   case ScalarOp::Or:
-    return each_whole(rows, [](I a, I b) -> I { return a != 0 || b != 0; });
+    return each_whole<I>(rows, [](I a, I b) { return a != 0 || b != 0; });
   default:
     return apply_other(op, elem, rows);
   }
@@ -142,7 +165,7 @@ Cell cell_of(double value, DType elem) {
   if (is_float(elem))
     cell.real = narrowed(value, elem);
   else
-    cell.whole = static_cast<std::int64_t>(narrowed(value, elem));
+    cell.whole = whole_of(narrowed(value, elem), elem);
   return cell;
 }
 
@@ -154,7 +177,7 @@ void apply(ScalarOp op, DType elem, bool wraps_i32, const Rows &rows) {
   if (is_bitwise(op))
     return apply_bits(op, elem, both);
   apply_whole(op, elem, both);
-  if (!row(op).is_comparison && (is_narrow(elem) || (wraps_i32 && elem == DType::I32)))
+  if (!row(op).is_comparison && (keeps_width(elem) || (wraps_i32 && elem == DType::I32)))
     wrap_all(elem, both);
 }
 
@@ -183,9 +206,9 @@ void dot(DType elem, const Neighbours &each, const Rows &rows, const Cell *c) {
 void convert(DType from, DType to, const Cell *value, Cell *result, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (is_float(to))
-      result[i] = cell_of(is_float(from) ? value[i].real : static_cast<double>(value[i].whole), to);
+      result[i] = cell_of(is_float(from) ? value[i].real : number_of(value[i].whole, from), to);
     else if (is_float(from))
-      result[i].whole = saturated(cast_to_integer(value[i].real, from, to));
+      result[i].whole = whole_of(cast_to_integer(value[i].real, from, to), to);
     else
       result[i].whole = wrapped(value[i].whole, to);
   }

@@ -18,6 +18,7 @@
 #include "schedule/dots.h"
 #include "schedule/result_vectors.h"
 #include "schedule/staging.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -197,7 +198,8 @@ ExprRef TileBuilder::position(const nest::Dim &dim) const {
     const auto limit = [&](std::int64_t at) {
       return b_.real(static_cast<double>(at), value->type);
     };
-    value = b_.scalar(ScalarOp::Max, {value, limit(-1)});
+    if (traits(value->type.elem).is_signed)
+      value = b_.scalar(ScalarOp::Max, {value, limit(-1)});
     value = b_.scalar(ScalarOp::Min, {value, limit(dim.size)});
   }
   return b_.cast(value, kernel::Type{}.elem);

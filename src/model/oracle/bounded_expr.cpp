@@ -90,8 +90,9 @@ Bounded evaluate_call(const Expr &expr, const ExprPoint &point) {
     at[k] = args[k].value;
   }
   if (is_bitwise(expr.op))
-    return {static_cast<double>(evaluate_bits(expr.op, expr.type, static_cast<std::int64_t>(at[0]),
-                                              static_cast<std::int64_t>(at[count - 1]))),
+    return {number_of(evaluate_bits(expr.op, expr.type, whole_of(at[0], expr.type),
+                                    whole_of(at[count - 1], expr.type)),
+                      expr.type),
             0};
   const bool integer = !is_float(expr.args.back().type);
   const std::span<const double> used(at.data(), count);

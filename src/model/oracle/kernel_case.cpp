@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "schedule/members.h"
 #include "schedule/text.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::model {
 namespace {
@@ -123,7 +124,7 @@ double draw(Random &random, DType type, Values values) {
     return static_cast<double>(random.between(0, 1));
   if (values == Values::Reals && is_float(type))
     return 2 * random.unit() - 1;
-  return static_cast<double>(random.between(type == DType::U8 ? 0 : -4, 4));
+  return static_cast<double>(random.between(traits(type).is_signed ? -4 : 0, 4));
 }
 
 bool is_read(const nest::Nest &nest, poly::SlotId slot) {

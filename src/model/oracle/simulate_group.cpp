@@ -21,6 +21,7 @@
 #include "nest/evaluate/within.h"
 #include "nest/index.h"
 #include "schedule/staging.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::model {
 namespace {
@@ -68,7 +69,7 @@ std::vector<program::Bytes> random_slots(const poly::Group &group) {
   for (const nest::Slot &slot : group_slots(group)) {
     program::Bytes &bytes = slots.emplace_back();
     bytes.resize(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
-    const bool is_signed = slot.type != DType::U8 && slot.type != DType::Bool;
+    const bool is_signed = traits(slot.type).is_signed;
     const std::int64_t period = std::min(slot.elems, kPeriod);
     for (std::int64_t i = 0; i < period; ++i) {
       const std::int64_t drawn = random() % (2 * kLargest + 1);

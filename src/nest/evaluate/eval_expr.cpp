@@ -47,12 +47,9 @@ bool combine_common(ScalarOp op, std::vector<double> &a, const std::vector<doubl
 std::vector<double> evaluate_bit_rows(const Expr &expr, std::vector<double> values,
                                       const std::vector<std::vector<double>> &others) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto a = static_cast<std::int64_t>(cast_to_integer(values[i], DType::F64, DType::I64));
-    const auto b =
-        others.empty()
-            ? 0
-            : static_cast<std::int64_t>(cast_to_integer(others[0][i], DType::F64, DType::I64));
-    values[i] = static_cast<double>(evaluate_bits(expr.op, expr.type, a, b));
+    const std::int64_t a = whole_of(values[i], expr.type);
+    const std::int64_t b = others.empty() ? 0 : whole_of(others[0][i], expr.type);
+    values[i] = number_of(evaluate_bits(expr.op, expr.type, a, b), expr.type);
   }
   return values;
 }

@@ -41,7 +41,7 @@ Value zero_point(const Call &call, std::size_t i, DType type) {
 
 // "quantize" -> "quantize_u8".
 std::string to_bits(const Call &call, const char *function, DType type) {
-  if (type != DType::I8 && type != DType::U8)
+  if (!is_byte(type))
     call.fail(ErrorCode::Unsupported,
               fmt::format("quantisation to {} is not supported", to_string(type)));
   return fmt::format("{}_{}", function, to_string(type));
@@ -50,6 +50,35 @@ std::string to_bits(const Call &call, const char *function, DType type) {
 // The axis of scales and zero points; not looked at for a single one.
 std::size_t axis_of(const Call &call, const Value &scale, std::size_t rank) {
   return program::elems(scale.shape) == 1 ? 0 : call.axis("axis", 1, rank);
+}
+
+// Tensor, scales and zero points of a node, which broadcast. With a block size these are one for so
+// many neighbours along the axis, and blocks become a dimension of the tensor.
+std::vector<Value> in_blocks(const Call &call, DType type) {
+  const Value &input = call.value(0), &scale = call.value(1);
+  const Value zero = zero_point(call, 2, type);
+  const std::size_t rank = input.shape.size();
+  const std::int64_t block = call.integer("block_size", 0);
+  if (block == 0) {
+    const std::size_t axis = axis_of(call, scale, rank);
+    return {input, along(call, scale, axis, rank), along(call, zero, axis, rank)};
+  }
+  const std::size_t axis = call.axis("axis", 1, rank);
+  program::Shape whole = input.shape, one = input.shape;
+  one[axis] = block > 0 ? input.shape[axis] / block : 0;
+  if (one != scale.shape || one[axis] * block != input.shape[axis])
+    call.fail(
+        ErrorCode::Unsupported,
+        fmt::format("scales of shape {} for blocks of {} are not supported; need whole blocks "
+                    "along dimension {} of {}",
+                    to_text(scale.shape), block, axis, to_text(input.shape)));
+  whole[axis] = one[axis];
+  const auto behind = static_cast<std::ptrdiff_t>(axis) + 1;
+  whole.insert(whole.begin() + behind, block);
+  one.insert(one.begin() + behind, 1);
+  const bool is_single = program::elems(zero.shape) == 1;
+  return {call.reshape(input, whole), call.reshape(scale, one),
+          call.reshape(zero, is_single ? program::Shape{} : one)};
 }
 
 // What the products of a node sum: operands `at` and its zero point, without it.
@@ -69,23 +98,21 @@ std::size_t column_axis(const Value &value) {
 } // namespace
 
 void import_quantize(Call &call) {
-  const Value &input = call.value(0), &scale = call.value(1);
   const auto declared = to_dtype(static_cast<int>(call.integer("output_dtype", 0)));
   const DType type = call.has(2) ? call.value(2).type : declared.value_or(DType::U8);
-  const std::size_t rank = input.shape.size(), axis = axis_of(call, scale, rank);
-  call.result(call.apply(
-      to_bits(call, "quantize", type),
-      {input, along(call, scale, axis, rank), along(call, zero_point(call, 2, type), axis, rank)}));
+  const std::string function = is_narrow(type) ? fmt::format("quantize_{}", to_string(type))
+                                               : to_bits(call, "quantize", type);
+  call.result(call.reshape(call.apply(function, in_blocks(call, type)), call.value(0).shape));
 }
 
 void import_dequantize(Call &call) {
-  const Value &input = call.value(0), &scale = call.value(1);
-  const std::size_t rank = input.shape.size(), axis = axis_of(call, scale, rank);
-  const std::vector<Value> args{input, along(call, scale, axis, rank),
-                                along(call, zero_point(call, 2, input.type), axis, rank)};
+  const Value &input = call.value(0);
+  const std::vector<Value> args = in_blocks(call, input.type);
   // Weights stay integers for products of integers (program/precision/integer_products.h).
-  const bool is_weights = input.is_constant() && is_narrow(input.type) && rank > 1;
-  call.result(is_weights ? call.compute("dequantize", args) : call.apply("dequantize", args));
+  const bool is_weights = input.is_constant() && is_narrow(input.type) && input.shape.size() > 1;
+  const Value result =
+      is_weights ? call.compute("dequantize", args) : call.apply("dequantize", args);
+  call.result(call.reshape(result, input.shape));
 }
 
 void import_dynamic_quantize(Call &call) {

@@ -24,7 +24,7 @@ constexpr std::int64_t kMostConstants = 1 << 16; // elements of what maps read a
 constexpr std::int64_t kMostProducts = 65000;    // of 255 * 128, that 32 bits hold
 constexpr double kSigned = 128;                  // from i8 to u8
 
-bool is_whole(DType type) { return !is_float(type) && type != DType::Bool && type != DType::I64; }
+bool is_whole(DType type) { return is_narrow(type) || type == DType::I32; }
 
 class Converting {
 public:

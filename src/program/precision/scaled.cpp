@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::program {
 namespace {
@@ -220,7 +221,7 @@ std::optional<Scaled> converted(const Scaled &value, DType from, DType to) {
     };
     return constant_value(each(value.shift, as));
   }
-  const bool widens = !is_float(from) && from != DType::I64 && from != DType::Bool;
+  const bool widens = is_narrow(from) || from == DType::I32;
   return widens && (to == DType::I32 || to == DType::F32) ? std::optional(value) : std::nullopt;
 }
 
