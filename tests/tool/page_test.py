@@ -94,7 +94,7 @@ class Pages(ToolTest):
         subprocess.run([browser(), "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
                         f"--print-to-pdf={paper}", file.as_uri()],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300, check=True)
-        text = subprocess.run(["pdftotext", "-layout", str(paper), "-"], text=True, stdout=subprocess.PIPE, check=True).stdout
+        text = subprocess.run(["pdftotext", str(paper), "-"], text=True, stdout=subprocess.PIPE, check=True).stdout
         return text.removesuffix("\f").split("\f")
 
     def check_paper(self, file):
@@ -104,6 +104,8 @@ class Pages(ToolTest):
         self.assertEqual([number for number, page in enumerate(pages, 1) if not page.strip()], [], "empty pages")
         text = " ".join(" ".join(pages).split())
         page = file.read_text(encoding="utf-8")
+        for cell in re.findall(r"<td[^>]*>(?:<a [^>]*>)?([^<]+)</", page):
+            self.assertIn("".join(html.unescape(cell).split()), "".join(text.split()), "a cell of a table is cut off")
         for part in re.findall(r"<(?:h2|h3)>(.*?)</", page) + re.findall(r"<p>(It takes .*?|By the model .*?)</p>", page):
             self.assertIn(" ".join(html.unescape(part).split()), text)
 

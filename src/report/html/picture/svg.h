@@ -11,7 +11,7 @@
 namespace tilefuse::report::html {
 
 constexpr double kWidth = 1060;
-constexpr double kCharacter = 6.2; // of text of 12 pixels, on average
+constexpr double kCharacter = 7; // of text of 12 pixels in DejaVu Sans, the widest of the fonts
 
 // <svg>, until close(). What it shows is said to those who do not see it.
 Markup &open_picture(Markup &out, double height, std::string_view says, double width = kWidth);
