@@ -24,7 +24,7 @@ TEST(Conformance, of_operators_to_the_standards_tests) {
     GTEST_SKIP();
   const NodeTests tests = run_node_tests(evaluated);
   EXPECT_TRUE(tests.failures.empty()) << fmt::format("{}", fmt::join(tests.failures, "\n"));
-  EXPECT_GE(tests.passed, 520);
+  EXPECT_GE(tests.passed, 531);
 }
 
 class StoredResult : public testing::TestWithParam<std::string> {};
