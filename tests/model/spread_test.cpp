@@ -8,6 +8,8 @@
 #include "poly/post_ops.h"
 #include "program/rewrite/rewrite.h"
 #include "schedule/legal.h"
+#include "schedule/mma/core.h"
+#include "schedule/text.h"
 #include "schedule/wgmma/wgmma_spread.h"
 #include "search/forms/fed_forms.h"
 #include "search/forms/roles.h"
@@ -57,6 +59,29 @@ TEST(Spread, IsTakenWhereItPays) {
   EXPECT_EQ(search::make_groups(stored(layer), {}, sm80()).size(), 2U);
   layer.n = 256;
   EXPECT_EQ(search::make_groups(stored(layer), {}, h200()).size(), 2U);
+}
+
+// Windows beside a filter of one row, which is kept as one step: nothing is begun ahead.
+TEST(Spread, AFilterOfOneRowIsExact) {
+  const std::optional<poly::Group> group =
+      spread({.n = 2, .h = 9, .w = 31, .k = 64, .r = 1, .s = 7, .pad = 3});
+  ASSERT_TRUE(group);
+  schedule::Schedule one = schedule::parse_schedule(*group, R"(schedule wgmma_window workitem
+  tile   n:4 y:8 x:8 m:64
+  vec    m:8
+  wgmma  m64n64k16.f16.f32 m 256 warpgroups 2 1
+  loop   n y x m run
+  pipe   0 halo cp_async stages 4
+  pack   1
+  pipe   1 resident tma stages 1
+  role   load registers 136
+  role   math registers 184
+  order  persistent 3
+)");
+  EXPECT_EQ(core_steps(schedule::gemm_of(group->anchor, one)), 1);
+  EXPECT_EQ(check_schedules(*group, sm90(), {one}, 1, 0), 1);
+  one.roles.load.lead = 1;
+  EXPECT_EQ(illegal(*group, one, sm90()).value_or(""), "load.lead is 1; it needs 0 to 0");
 }
 
 // The columns of im2col are whole dimensions once the product's indices are split: no runs, which

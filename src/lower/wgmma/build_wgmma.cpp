@@ -59,9 +59,6 @@ private:
     return has_loading_warps(cx_.schedule) ? schedule::kGroupItems / kCoreLanes : 0;
   }
   const WgmmaRing &data_ring() const { return windows_ ? *windows_ : ring_; }
-  std::int64_t windows_of_tile() const {
-    return (roles_.depth_points + tile_.depth - 1) / tile_.depth;
-  }
   // Groups multiply in turn.
   bool is_ordered() const {
     return cx_.schedule.roles.math.instances > 1 && !has_resident(cx_.schedule);
@@ -210,7 +207,7 @@ StmtRef WgmmaLoops::start(ExprRef turn) const {
     return turn != nullptr ? ring.start_turn(turn, buffers) : ring.start(0);
   };
   return b_.block({has_resident(cx_.schedule) ? nullptr : start_of(ring_, core_steps(cx_.gemm())),
-                   windows_ ? start_of(*windows_, windows_of_tile()) : nullptr});
+                   windows_ ? start_of(*windows_, windows_of_tile(cx_.gemm())) : nullptr});
 }
 
 void WgmmaLoops::end(ExprRef turn, List &list) const {
@@ -226,7 +223,7 @@ void WgmmaLoops::end(ExprRef turn, List &list) const {
   if (is_ordered())
     list.push_back(ring_.skip(core_steps(cx_.gemm())));
   if (windows_ && turn != nullptr)
-    list.push_back(windows_->skip(windows_of_tile()));
+    list.push_back(windows_->skip(windows_of_tile(cx_.gemm())));
 }
 
 StmtRef WgmmaLoops::consume() {

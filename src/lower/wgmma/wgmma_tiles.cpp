@@ -151,7 +151,7 @@ StmtRef WgmmaTiles::window_after(ExprRef tile, ExprRef depth, std::int64_t count
                                  const std::function<StmtRef(const Points &)> &body) {
   const IndexId along = roles_.depths.front();
   const std::int64_t step = depth_step();
-  const ExprRef windows = b_.integer((extent(cx_.nest, along) + step - 1) / step); // of a tile
+  const ExprRef windows = b_.integer(windows_of_tile(cx_.gemm()));
   std::vector<StmtRef> list;
   const ExprRef number = b_.add(b_.div(depth, b_.integer(step)), b_.integer(count));
   const ExprRef later =

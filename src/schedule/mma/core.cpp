@@ -92,8 +92,12 @@ std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile) {
   return roles.filter_turned ? tile.warps() * kExchangeRows * exchange_row(tile) : 0;
 }
 
+std::int64_t windows_of_tile(const Gemm &gemm) {
+  return up(gemm.roles.depth_points, gemm.tile.depth);
+}
+
 std::int64_t core_steps(const Gemm &gemm) {
-  std::int64_t steps = up(gemm.roles.depth_points, gemm.tile.depth);
+  std::int64_t steps = windows_of_tile(gemm);
   for (const IndexId i : gemm.roles.walked)
     steps *= extent(gemm.nest, i);
   return steps;

@@ -116,6 +116,8 @@ constexpr std::int64_t kExchangeVec = 4;
 std::int64_t exchange_row(const CoreTile &tile);
 std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile);
 
+// Steps of the depth alone; each is a window of a tile where a pipe holds windows.
+std::int64_t windows_of_tile(const Gemm &gemm);
 // Steps of depth over all reduced indices.
 std::int64_t core_steps(const Gemm &gemm);
 

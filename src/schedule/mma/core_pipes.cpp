@@ -25,6 +25,7 @@ constexpr std::int64_t kLeastLoaded = 3;       // one is filled, one waits behin
 constexpr std::int64_t kMostWindows = 8;
 constexpr std::int64_t kMostResident = 48; // steps, which have mbarriers each
 constexpr std::int64_t kMostRuns = 16;     // whose places a work-item keeps
+constexpr int kMostInstances = 2;          // one multiplies, the other stores
 
 const Pipe &pipe_of(const Gemm &gemm, int input) { return gemm.schedule.pipes[at(input)]; }
 
@@ -83,6 +84,12 @@ Range of_steps(const Gemm &gemm) {
   return range;
 }
 
+// Windows, whose reader lets go of one in the first tap of the next.
+Range of_windows(const Gemm &gemm) {
+  return {"halo.stages", halo_stages(gemm.schedule), windows_of_tile(gemm) > 1 ? 2 : 1,
+          kMostWindows};
+}
+
 // What a group waits for in a buffer must not be two phases ahead, nor one of the other's. Warps
 // that map have been through all buffers before, where it is one group that does.
 Reason wrong_turns(const Gemm &gemm) {
@@ -90,10 +97,7 @@ Reason wrong_turns(const Gemm &gemm) {
   const std::int64_t windows = halo_stages(gemm.schedule);
   if (!has_resident(gemm.schedule) || groups == 1)
     return {};
-  std::int64_t taps = 1;
-  for (const IndexId i : gemm.roles.walked)
-    taps *= extent(gemm.nest, i);
-  const std::int64_t of_tile = core_steps(gemm) / taps;
+  const std::int64_t of_tile = windows_of_tile(gemm);
   const bool is_in_order = !gemm.schedule.producers.empty() &&
                            gemm.schedule.roles.transform.groups < 2 &&
                            !has_loading_warps(gemm.schedule);
@@ -165,16 +169,16 @@ std::optional<std::string> wrong_pipes(const Gemm &gemm) {
 }
 
 std::optional<std::string> wrong_stages(const Gemm &gemm) {
-  const Range steps = of_steps(gemm);
-  std::vector<Range> ranges = {steps};
+  const int instances = gemm.schedule.roles.math.instances;
+  std::vector<Range> ranges = {{"math.instances", instances, 1, kMostInstances}, of_steps(gemm)};
   if (pipe_of(gemm, gemm.roles.data).footprint == Footprint::Halo)
-    ranges.push_back({"halo.stages", halo_stages(gemm.schedule), 1, kMostWindows});
+    ranges.push_back(of_windows(gemm));
   else
     ranges.push_back({"data.stages", pipe_of(gemm, gemm.roles.data).stages,
                       pipe_of(gemm, gemm.roles.filter).stages,
                       pipe_of(gemm, gemm.roles.filter).stages});
-  ranges.push_back({"extra.stages", gemm.schedule.extra.stages, 0,
-                    is_wgmma(*gemm.core().op) ? gemm.schedule.roles.math.instances : 0});
+  ranges.push_back(
+      {"extra.stages", gemm.schedule.extra.stages, 0, is_wgmma(*gemm.core().op) ? instances : 0});
   for (const Range &range : ranges)
     if (Reason reason = outside(range))
       return reason;

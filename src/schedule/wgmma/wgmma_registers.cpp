@@ -13,11 +13,10 @@ namespace {
 
 using Reason = std::optional<std::string>;
 
-constexpr int kUnit = 8;          // registers are given by so many
-constexpr int kLeast = 24;        // of a work-item, by setmaxnreg
-constexpr int kMost = 240;        // likewise
-constexpr int kMostLead = 4;      // copies that warps which gather begin ahead
-constexpr int kMostInstances = 2; // one multiplies, the other stores
+constexpr int kUnit = 8;     // registers are given by so many
+constexpr int kLeast = 24;   // of a work-item, by setmaxnreg
+constexpr int kMost = 240;   // likewise
+constexpr int kMostLead = 4; // copies that warps which gather begin ahead
 
 int multiplying_groups(const Schedule &schedule) {
   return static_cast<int>(schedule.core.warp_rows * schedule.core.warp_columns) *
@@ -66,18 +65,17 @@ bool can_copy_early(const Gemm &gemm) {
 // Warps that load say that a step is there when `lead` more are begun, and a buffer is let go of when
 // the step behind it is multiplied: two buffers are neither free nor begun. They wait for room for a
 // tile's operands behind the lead of its steps, when all of the tile before are there to be
-// multiplied.
+// multiplied. A filter that is kept may have one step alone.
 int most_lead(const Gemm &gemm) {
   if (!has_loading_warps(gemm.schedule))
     return halo_stages(gemm.schedule) > 0 ? (halo_stages(gemm.schedule) - 1) / 2 : 0;
-  const int most = std::min(step_stages(gemm.schedule) - 2, kMostLead);
+  const int most = std::clamp(step_stages(gemm.schedule) - 2, 0, kMostLead);
   return gemm.schedule.extra.stages == 0 ? most
                                          : std::min(most, static_cast<int>(core_steps(gemm)) - 1);
 }
 
 Reason wrong_roles(const Gemm &gemm) {
   const Core &core = gemm.core();
-  const WarpRoles &roles = gemm.schedule.roles;
   const std::int64_t blocks = // of rows, whose instructions of a step can follow each other
       is_wgmma(*core.op)
           ? (core.swap_ab ? gemm.tile.warp_columns : gemm.tile.warp_rows) / kGroupRows
@@ -86,10 +84,8 @@ Reason wrong_roles(const Gemm &gemm) {
     return "k_inner orders instructions of several blocks of 64 rows, and there is one";
   if (!is_wgmma(*core.op))
     return {};
-  for (const Range &range : {Range{"math.instances", roles.math.instances, 1, kMostInstances},
-                             Range{"load.lead", roles.load.lead, 0, most_lead(gemm)}})
-    if (Reason reason = outside(range))
-      return reason;
+  if (Reason reason = outside({"load.lead", gemm.schedule.roles.load.lead, 0, most_lead(gemm)}))
+    return reason;
   return wrong_registers(gemm.schedule);
 }
 
