@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/index.h"
 #include "nest/index.h"
+#include "schedule/range.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -59,6 +61,19 @@ std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t of
     if (strides[i] <= 0 || strides[i] * size % kMapAlign != 0)
       return off_chunks(strides[i], what);
   return misaligned(offset, size, what);
+}
+
+std::string beyond_limits(const TensorMap &map) {
+  std::vector<Range> ranges = {{"tensor_map.rank", std::ssize(map.dims), 1, kMostRank}};
+  for (std::size_t i = 0; i < map.box.size(); ++i) {
+    const std::int64_t step = i == 0 || map.steps.empty() ? 1 : map.steps[i - 1];
+    ranges.push_back({"box.stride", step, 1, kMostStep});
+    ranges.push_back({"box.points", map.box[i] * step, 1, kMostBox});
+  }
+  for (const Range &range : ranges)
+    if (std::optional<std::string> reason = outside(range))
+      return *std::move(reason);
+  return {};
 }
 
 std::string no_walk(const Nest &nest, IndexId index, std::string_view what) {

@@ -32,7 +32,16 @@ struct DataMap : TensorMap {
   std::vector<nest::Linear> place; // boxes of pixels: the coordinate of the first in each dimension
   nest::Linear row; // windows: where a pixel of the box lies for a tap, in rows of local memory
 };
+// Limits of tensor copies (CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col).
 inline constexpr std::int64_t kMapAlign = 16; // bytes, of starts and strides
+inline constexpr std::int64_t kMostRank = 5;
+inline constexpr std::int64_t kMostBox = 256; // points that a box of pixels spans in a dimension
+inline constexpr std::int64_t kMostStep = 8;  // from one pixel of a box to the next, or of an image
+inline constexpr std::int64_t kMostSpatial = kMostRank - 2; // dimensions of an image
+
+// Why no copy brings the map's boxes, which has too many dimensions, or its boxes too many points
+// or too long steps; empty: one does.
+std::string beyond_limits(const TensorMap &map);
 
 // Why TMA cannot walk a tensor; empty: it can. Strides and offset are in elements of `size` bytes;
 // the first stride is that of the contiguous dimension.

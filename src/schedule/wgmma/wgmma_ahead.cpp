@@ -17,8 +17,6 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::size_t kMostDims = 5; // of a tensor map
-
 // A tile's rows as a box of the operand: of points as one number, or of the pixel indices.
 std::optional<AheadOperand> with_rows(const Gemm &gemm, AheadOperand operand) {
   const nest::Operand &extra = gemm.nest.extras[at(operand.extra)];
@@ -50,8 +48,7 @@ std::optional<AheadOperand> with_rows(const Gemm &gemm, AheadOperand operand) {
   }
   const bool is_rising = std::all_of(operand.strides.begin(), operand.strides.end(),
                                      [](std::int64_t stride) { return stride > 0; });
-  return is_rising && !operand.indices.empty() && operand.dims.size() <= kMostDims &&
-                 flat.coeff[at(gemm.roles.channel)] == 1
+  return is_rising && !operand.indices.empty() && flat.coeff[at(gemm.roles.channel)] == 1
              ? std::optional(operand)
              : std::nullopt;
 }
@@ -70,7 +67,8 @@ std::vector<AheadOperand> ahead_operands(const Gemm &gemm) {
     if (!is_panel(gemm, columns, size))
       continue;
     auto operand = with_rows(gemm, {{}, static_cast<int>(i), columns, size});
-    if (operand && misaligned(operand->strides, operand->offset, size, "operand").empty())
+    if (operand && beyond_limits(*operand).empty() &&
+        misaligned(operand->strides, operand->offset, size, "operand").empty())
       found.push_back(*std::move(operand));
   }
   return found;

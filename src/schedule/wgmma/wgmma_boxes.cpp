@@ -19,10 +19,6 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kMostRank = 5;
-constexpr std::int64_t kMostBox = 256;
-constexpr std::int64_t kMostStep = 8;
-
 class Boxer {
 public:
   explicit Boxer(const Gemm &gemm)
@@ -43,17 +39,14 @@ public:
       }
     if (std::all_of(map_.steps.begin(), map_.steps.end(), [](auto step) { return step == 1; }))
       map_.steps.clear();
-    check({"tensor_map.rank", std::ssize(map_.dims), 1, kMostRank});
+    if (map_.wrong.empty())
+      map_.wrong = beyond_limits(map_);
     if (map_.wrong.empty())
       map_.wrong = misaligned(map_.strides, map_.offset, gemm_.tile.elem_bytes, "data");
     return std::move(map_);
   }
 
 private:
-  void check(const Range &range) {
-    if (map_.wrong.empty())
-      map_.wrong = outside(range).value_or("");
-  }
   bool is_placed(const nest::Dim &dim) const {
     return std::find(placed_.begin(), placed_.end(), &dim) != placed_.end();
   }
@@ -93,8 +86,8 @@ void Boxer::widen(nest::Linear &place, std::int64_t &count) {
     return;
   for (const IndexId i : gemm_.roles.pixels) {
     map_.row.coeff[at(i)] += place.coeff[at(i)] * rows_;
-    if (place.coeff[at(i)] > 1)
-      check({"halo.stride", place.coeff[at(i)], 1, 1});
+    if (place.coeff[at(i)] > 1 && map_.wrong.empty())
+      map_.wrong = outside({"halo.stride", place.coeff[at(i)], 1, 1}).value_or("");
   }
   for (const IndexId i : gemm_.roles.walked) {
     const std::int64_t step = moved(i);
@@ -104,7 +97,6 @@ void Boxer::widen(nest::Linear &place, std::int64_t &count) {
     place.constant += std::min<std::int64_t>(0, span);
     count += std::abs(span);
   }
-  check({"box.points", count, 1, kMostBox});
   rows_ *= count;
 }
 
@@ -149,10 +141,7 @@ void Boxer::add_pixel(IndexId pixel) {
     map_.wrong = no_walk(gemm_.nest, pixel, "data");
     return;
   }
-  check({"box.stride", step, 1, kMostStep});
-  check({"box.points", count * step, 1, kMostBox});
-  if (map_.wrong.empty())
-    add(*dim, count, step);
+  add(*dim, count, step);
 }
 
 // A step may reach past the last block of the depth: what lies there is none of the reduction's.

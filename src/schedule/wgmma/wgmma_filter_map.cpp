@@ -131,6 +131,8 @@ FilterMap filter_map(const Gemm &gemm) {
       map.wrong = overrun(gemm.roles.depth_points, gemm.tile.depth);
   }
   if (map.wrong.empty())
+    map.wrong = beyond_limits(map);
+  if (map.wrong.empty())
     map.wrong = misaligned(map.strides, map.offset, gemm.tile.elem_bytes, "filter");
   std::int64_t last = map.offset;
   for (std::size_t i = 0; i < map.dims.size(); ++i)

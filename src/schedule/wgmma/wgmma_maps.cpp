@@ -22,11 +22,7 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kMostTiledRows = 256;
 constexpr std::int64_t kMostPoints = 1024;
-constexpr std::int64_t kMostStep = 8;
-constexpr std::int64_t kMostRank = 5;
-constexpr std::int64_t kMostSpatial = 3;
 
 std::int64_t size_of(const Nest &nest, int input) {
   return size_bytes(type_of(nest, nest.inputs[at(input)]));
@@ -116,7 +112,7 @@ bool Mapper::lies_as_matrix() const {
     if (flat_.coeff[at(walk_.pixels[k])] !=
         extent(nest_, walk_.pixels[k + 1]) * flat_.coeff[at(walk_.pixels[k + 1])])
       return false;
-  return walk_.rows <= kMostTiledRows;
+  return walk_.rows <= kMostBox;
 }
 
 void Mapper::matrix() {
@@ -132,7 +128,7 @@ void Mapper::matrix() {
       map_.parts.push_back(nothing());
       map_.parts.back().coeff[at(part)] = 1;
     }
-  exceeds(Range{"tensor_map.rank", std::ssize(map_.dims), 1, kMostRank});
+  map_.wrong = beyond_limits(map_);
 }
 
 bool Mapper::place(const nest::Dim &dim, std::vector<Side> &sides) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "base/index.h"
@@ -24,7 +25,6 @@ using nest::Nest;
 constexpr std::int64_t kMostStoreBytes = 4096; // of a warp
 constexpr std::int64_t kLeastRowBytes = 32;
 constexpr std::int64_t kChunkBytes = 16;
-constexpr std::size_t kMostSpatial = 3; // dimensions of an image
 constexpr std::string_view kNoMatrix =
     "results that leave in boxes need to lie as one matrix or image";
 
@@ -84,7 +84,7 @@ std::optional<std::int64_t> matrix_stride(const Nest &nest, const nest::Operand 
 DataMap result_map(const Gemm &gemm) {
   const nest::Linear flat = nest::flat(gemm.nest.out, gemm.nest.indices.size());
   DataMap map{{.offset = flat.constant, .dims = {gemm.roles.channel_points}, .strides = {1}}};
-  const std::size_t spatial = gemm.roles.pixels.size() - 1;
+  const std::int64_t spatial = std::ssize(gemm.roles.pixels) - 1;
   if (const std::optional<std::int64_t> row = matrix_stride(gemm.nest, gemm.nest.out, gemm.roles)) {
     map.dims.push_back(gemm.roles.points);
     map.strides.push_back(*row);
@@ -96,9 +96,9 @@ DataMap result_map(const Gemm &gemm) {
       map.dims.push_back(extent(gemm.nest, *i));
       map.strides.push_back(flat.coeff[*i]);
     }
-    map.lower.assign(spatial, 0);
-    map.upper.assign(spatial, 0);
-    map.steps.assign(spatial, 1);
+    map.lower.assign(at(spatial), 0);
+    map.upper.assign(at(spatial), 0);
+    map.steps.assign(at(spatial), 1);
   }
   if (map.wrong.empty())
     map.wrong = misaligned(map.strides, map.offset, size_bytes(type_of(gemm.nest, gemm.nest.out)),
