@@ -160,14 +160,10 @@ TEST(WgmmaCluster, RefusalsSayWhy) {
   };
   const nest::Nest conv = group_of({.n = 8, .c = 64, .k = 256}).anchor;
   EXPECT_EQ(refusal(conv, 3, 1, 0),
-            "0 blocks in clusters of 3 x 1 that share tiles by 1 parts of the steps; it needs 1, 2 "
-            "or 4, 1, 2, 4 or 8, and whole clusters");
+            "clusters of 3 x 1 blocks; it needs 1, 2 or 4 that share tiles");
   EXPECT_EQ(refusal(conv, 2, 4, 0),
-            "0 blocks in clusters of 2 x 4 that share tiles by 1 parts of the steps; it needs 1, 2 "
-            "or 4, 1, 2, 4 or 8, and whole clusters");
-  EXPECT_EQ(refusal(conv, 2, 1, 3),
-            "3 blocks in clusters of 2 x 1 that share tiles by 1 parts of the steps; it needs 1, 2 "
-            "or 4, 1, 2, 4 or 8, and whole clusters");
+            "clusters of 2 x 4 blocks; it needs 1, 2 or 4 that share tiles");
+  EXPECT_EQ(refusal(conv, 2, 1, 3), "3 persistent blocks; it needs whole clusters of 2");
   EXPECT_EQ(refusal(conv, 2, 1, 4), "");
   EXPECT_EQ(refusal(nchw32(2, 4, 7, 2, 3).anchor, 1, 2, 0),
             "cluster.n and boxes exclude each other: blocks multicast runs of a tile's rows, and a "

@@ -255,17 +255,14 @@ TEST(WgmmaParts, RefusalsSayWhy) {
     return illegal(conv, schedule, sm90()).value_or("");
   };
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.split_k = 3; }),
-            "0 blocks in clusters of 1 x 1 that share tiles by 3 parts of the steps; it needs 1, 2 "
-            "or 4, 1, 2, 4 or 8, and whole clusters");
+            "3 blocks of a cluster add parts of a tile; it needs 1, 2, 4 or 8");
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.split_k = 16; }),
-            "0 blocks in clusters of 1 x 1 that share tiles by 16 parts of the steps; it needs 1, "
-            "2 or 4, 1, 2, 4 or 8, and whole clusters");
+            "16 blocks of a cluster add parts of a tile; it needs 1, 2, 4 or 8");
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.cluster_m = 2; }),
             "cluster and split_k exclude each other: blocks of a cluster have one number, which is "
             "one or the other");
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.persistent = 3; }),
-            "3 blocks in clusters of 1 x 1 that share tiles by 2 parts of the steps; it needs 1, 2 "
-            "or 4, 1, 2, 4 or 8, and whole clusters");
+            "3 persistent blocks; it needs whole clusters of 2");
   EXPECT_EQ(refusal([](Schedule &each) { set_step_stages(each, 4); }),
             "staging needs 328704 bytes per block, the target has 232448");
   const nest::Nest few = group_of({.c = 64, .k = 256, .r = 1, .s = 1, .pad = 0}).anchor;

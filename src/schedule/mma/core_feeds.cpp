@@ -118,7 +118,7 @@ Reason wrong_feed(const Group &group, const Gemm &gemm, const CoreFeed &feed) {
                  ? fmt::format("member {} reads tiles that do not lie, by types, runs and "
                                "boxes, as those that it gives",
                                feed.producer)
-                 : wrong;
+                 : fmt::format("member {}: {}", feed.producer, wrong);
   return {};
 }
 

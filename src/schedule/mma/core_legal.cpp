@@ -66,9 +66,8 @@ Reason wrong_loops(const Nest &nest, const Schedule &schedule) {
 Reason wrong_kind(const Gemm &gemm) {
   const Schedule &schedule = gemm.schedule;
   if (is_wgmma(*gemm.core().op) ||
-      (schedule.tiles.persistent == 0 && schedule.roles.math.instances == 1 &&
-       schedule.tiles.cluster() == 1 && !schedule.core.swap_ab && schedule.store != Store::Tma &&
-       schedule.roles.transform.groups == 0))
+      (schedule.roles == WarpRoles{} && schedule.tiles.persistent == 0 &&
+       schedule.tiles.cluster() == 1 && !schedule.core.swap_ab && schedule.store != Store::Tma))
     return {};
   return "warps of mma have no roles, clusters or tensor copies, and take one tile as it lies";
 }

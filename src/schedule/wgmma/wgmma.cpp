@@ -67,15 +67,16 @@ std::optional<std::string> wrong_order(const Gemm &gemm) {
   const TileOrder &tiles = gemm.schedule.tiles;
   if (!is_wgmma(*gemm.core().op))
     return {};
-  const bool is_cluster = tiles.cluster_m >= 1 && tiles.cluster_n >= 1 &&
-                          divides(tiles.cluster_m * tiles.cluster_n, kMostCluster) &&
-                          divides(tiles.split_k, kMostParts);
-  if (!is_cluster || tiles.persistent < 0 || tiles.persistent % tiles.cluster() != 0)
-    return fmt::format(
-        "{} blocks in clusters of {} x {} that share tiles by {} parts of the steps; "
-        "it needs 1, 2 or {}, 1, 2, 4 or {}, and whole clusters",
-        tiles.persistent, tiles.cluster_m, tiles.cluster_n, tiles.split_k, kMostCluster,
-        kMostParts);
+  if (!divides(tiles.cluster_m, kMostCluster) || !divides(tiles.cluster_n, kMostCluster) ||
+      !divides(tiles.cluster_m * tiles.cluster_n, kMostCluster))
+    return fmt::format("clusters of {} x {} blocks; it needs 1, 2 or {} that share tiles",
+                       tiles.cluster_m, tiles.cluster_n, kMostCluster);
+  if (!divides(tiles.split_k, kMostParts))
+    return fmt::format("{} blocks of a cluster add parts of a tile; it needs 1, 2, 4 or {}",
+                       tiles.split_k, kMostParts);
+  if (tiles.persistent < 0 || tiles.persistent % tiles.cluster() != 0)
+    return fmt::format("{} persistent blocks; it needs whole clusters of {}", tiles.persistent,
+                       tiles.cluster());
   if (Reason reason = outside({"split_k", tiles.split_k, 1, core_steps(gemm)}))
     return reason;
   for (const Cut &cut : cuts(gemm))
