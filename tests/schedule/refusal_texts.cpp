@@ -49,7 +49,16 @@ private:
     continues_ = false;
   }
 
+  bool is_name(std::size_t first) const {
+    std::size_t next = at_ + 1;
+    while (next < source_.size() && std::isspace(static_cast<unsigned char>(source_[next])) != 0)
+      ++next;
+    return first > 0 && source_[first - 1] == '{' && at_ < source_.size() && source_[at_] == ',' &&
+           next < source_.size() && source_[next] != '"';
+  }
+
   void take() {
+    const std::size_t first = at_;
     std::string text;
     for (++at_; at_ < source_.size() && source_[at_] != '"'; ++at_) {
       if (source_[at_] == '\\')
@@ -60,7 +69,7 @@ private:
     if (continues_)
       found_.back().text += text;
     else
-      found_.push_back({file_, line_, std::move(text)});
+      found_.push_back({file_, line_, std::move(text), is_name(first)});
     continues_ = true;
   }
 
@@ -71,6 +80,25 @@ private:
   bool continues_ = false; // only blanks since the last literal
   std::vector<SourceText> found_;
 };
+
+struct SourceFile {
+  std::string name, text;
+};
+
+// All .cpp files under a folder, by path.
+std::vector<SourceFile> sources(const std::string &folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.path().extension() == ".cpp")
+      files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<SourceFile> found;
+  for (const std::filesystem::path &path : files) {
+    std::ifstream file(path);
+    found.push_back({path.filename().string(), {std::istreambuf_iterator<char>(file), {}}});
+  }
+  return found;
+}
 
 } // namespace
 
@@ -91,19 +119,21 @@ bool is_sentence(std::string_view text) {
 }
 
 std::vector<SourceText> sentences(const std::string &folder) {
-  std::vector<std::filesystem::path> files;
-  for (const auto &entry : std::filesystem::recursive_directory_iterator(folder))
-    if (entry.path().extension() == ".cpp")
-      files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
   std::vector<SourceText> found;
-  for (const std::filesystem::path &path : files) {
-    std::ifstream file(path);
-    const std::string source{std::istreambuf_iterator<char>(file), {}};
-    for (SourceText &text : literals(source, path.filename().string()))
+  for (const SourceFile &file : sources(folder))
+    for (SourceText &text : literals(file.text, file.name))
       if (is_sentence(text.text))
         found.push_back(std::move(text));
-  }
+  return found;
+}
+
+std::vector<SourceText> range_names(const std::string &folder) {
+  std::vector<SourceText> found;
+  for (const SourceFile &file : sources(folder))
+    if (file.text.find("#include \"schedule/range.h\"") != std::string::npos)
+      for (SourceText &text : literals(file.text, file.name))
+        if (text.names && text.text.find(' ') == std::string::npos)
+          found.push_back(std::move(text));
   return found;
 }
 

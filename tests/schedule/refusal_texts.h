@@ -13,7 +13,8 @@ namespace tilefuse::testing {
 struct SourceText {
   std::string file; // its name alone
   int line = 0;
-  std::string text; // "a ring of {} buffers; it needs 2 to {}"
+  std::string text;   // "a ring of {} buffers; it needs 2 to {}"
+  bool names = false; // first in braces, with something else than a text behind it
 };
 
 // Literals of C++ text in order, adjacent ones as one; those of #include lines are left out.
@@ -22,6 +23,10 @@ std::vector<SourceText> literals(std::string_view source, const std::string &fil
 bool is_sentence(std::string_view text);
 // Sentences of all .cpp files under a folder.
 std::vector<SourceText> sentences(const std::string &folder);
+
+// Names of the numbers that are refused outside their range (schedule/range.h), as they stand in all
+// .cpp files under a folder that ask: first in braces, before the number.
+std::vector<SourceText> range_names(const std::string &folder);
 
 // Whether the message holds the text, with anything for each {}.
 bool holds(std::string_view message, std::string_view text);
