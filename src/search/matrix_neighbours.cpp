@@ -12,6 +12,7 @@
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_registers.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/roles.h"
 #include "search/forms/wgmma_sizes.h"
 
@@ -26,6 +27,7 @@ using schedule::Footprint;
 using schedule::Pipe;
 using schedule::Schedule;
 using schedule::Store;
+using schedule::wgmma_op_for;
 
 constexpr int kTries = 60;
 constexpr std::int64_t kMostStages = 10;
@@ -207,11 +209,16 @@ void MatrixChange::change_instruction_order() {
     schedule_.core.k_inner = !schedule_.core.k_inner;
 }
 
-// Points in the instruction's columns, or in its rows again.
+// Points in the instruction's columns, or in its rows again, by the instruction that has the types
+// of both sides so.
 void MatrixChange::change_swap() {
   Core &core = schedule_.core;
   if (!is_wgmma())
     return;
+  const CoreOp *op = wgmma_op_for(nest_, {core.op->n, core.op->tf32, !core.swap_ab});
+  if (op == nullptr)
+    return;
+  core.op = op;
   core.swap_ab = !core.swap_ab;
   core.rows = (core.swap_ab ? core.op->n : 64) * core.warp_rows;
   channel().tile = (core.swap_ab ? 64 : core.op->n) * core.warp_columns;
@@ -259,7 +266,7 @@ void MatrixChange::settle_roles() {
         !schedule_.roles.load.early && can_copy_early(gemm_of(nest_, schedule_));
   if (random_.chance(20))
     schedule_.roles.load.lead =
-        static_cast<int>(random_.between(0, std::max(0, most_lead(gemm_of(nest_, schedule_)))));
+        static_cast<int>(random_.between(0, most_lead(gemm_of(nest_, schedule_))));
   if (random_.chance(20))
     schedule_.roles.math.tests_rows = !schedule_.roles.math.tests_rows;
   if (random_.chance(20))

@@ -140,6 +140,36 @@ TEST(MatrixNeighbours, OfWarps) {
     ADD_FAILURE() << "no step reached " << name;
 }
 
+// Sides of two types trade places by the instruction that takes them so.
+TEST(MatrixNeighbours, SwapSidesOfTwoTypes) {
+  const nest::Nest nest = nest::parse_nest(R"(nest conv {
+  index n 4, y 28, x 28, m 128 | r 3, s 3, c 64
+  slot 0 u8 200704, 1 i8 73728, 2 i32 401408
+  acc i32 = sum mul
+  in 0 + 0 [n:4*50176, y + r - 1:28?*1792, x + s - 1:28?*64, c:64*1]
+  in 1 + 0 const [m:128*576, r:3*192, s:3*64, c:64*1]
+  out 2 + 0 [n:4*100352, y:28*3584, x:28*128, m:128*1]
+  post acc
+})");
+  std::vector<Schedule> all = search::wgmma_schedules(nest, hopper(), false);
+  std::erase_if(all, [](const Schedule &s) { return s.core.swap_ab; });
+  ASSERT_FALSE(all.empty());
+  Random random(4);
+  bool is_swapped = false;
+  for (int walk = 0; walk < 40 && !is_swapped; ++walk) {
+    std::optional<Schedule> at = random.of(all);
+    for (int step = 0; step < 12 && at && !is_swapped; ++step) {
+      at = search::matrix_neighbour(nest, hopper(), *at, random);
+      is_swapped = at && at->core.swap_ab;
+    }
+    if (is_swapped) {
+      EXPECT_EQ(at->core.op->a.type, DType::I8);
+      EXPECT_EQ(at->core.op->b.type, DType::U8);
+    }
+  }
+  EXPECT_TRUE(is_swapped);
+}
+
 TEST(MatrixNeighbours, TheSameRandomNumbersGiveTheSame) {
   const nest::Nest nest = residual();
   const Schedule of = search::wgmma_schedules(nest, hopper(), false).front();
