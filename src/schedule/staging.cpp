@@ -422,10 +422,17 @@ DType packed_type(const Nest &nest, const Schedule &schedule, int input) {
                             : held_type(nest, schedule, input);
 }
 
+std::int64_t copies_of(const Split &split, std::int64_t points) {
+  return split.near ? split.keep : (points + split.copy_stride() - 1) / split.copy_stride();
+}
+
 std::int64_t accumulators(const Nest &nest, const Schedule &schedule) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
   std::int64_t count = 1;
-  for (const IndexId i : output_indices(nest))
-    count *= schedule.splits[i].keep;
+  for (const IndexId i : output_indices(nest)) {
+    const std::int64_t copies = copies_of(schedule.splits[i], points_of_step(nest, schedule, i));
+    count = copies > kMost / count ? kMost : count * copies;
+  }
   return count;
 }
 

@@ -116,7 +116,9 @@ DType held_type(const nest::Nest &nest, const Schedule &schedule, int input);
 // Of a packed form: that, or the slot's own type for a core instruction.
 DType packed_type(const nest::Nest &nest, const Schedule &schedule, int input);
 
-// Vector (or work-item) accumulators of a register tile.
+// Copies that a lane keeps of an index of which a step has so many points.
+std::int64_t copies_of(const Split &split, std::int64_t points);
+// Vector (or work-item) accumulators of a register tile; at most 2^40, as many as nothing holds.
 std::int64_t accumulators(const nest::Nest &nest, const Schedule &schedule);
 
 } // namespace tilefuse::schedule

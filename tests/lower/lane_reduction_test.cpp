@@ -119,6 +119,32 @@ TEST(LaneReduction, RoundsHalveWhatIsLeft) {
   EXPECT_EQ(schedule::lane_buffer_bytes(nest, dealt), 4 * 96);
 }
 
+// Of copies that no row needs there are none: five rows over four work-items are two each, not 16.
+TEST(LaneReduction, TheBufferHoldsWhatIsKept) {
+  const nest::Nest nest = rows(5, 96, "sum", "f32", "f32");
+  constexpr const char *kLines = "tile o:64\n lane o:4 a:8\n reg o:16\n loop o a\n";
+  const auto dealt =
+      schedule::parse_schedule(nest, fmt::format("schedule rows workitem\n {}", kLines));
+  EXPECT_EQ(schedule::lane_buffer_elems(nest, dealt), 4 * 8 * 2);
+  expect_exact(nest, kLines);
+}
+
+// Copies past all numbers need more memory than there is.
+TEST(LaneReduction, TheBufferOfTooManyCopiesIsRefused) {
+  const nest::Nest nest = nest::parse_nest(R"(nest reduce {
+    index o 2, p 2, q 2, t 2 | a 64
+    slot 0 f32 1024, 1 f32 16
+    acc f32 = sum
+    in 0 + 0 [o:2*512, p:2*256, q:2*128, t:2*64, a:64*1]
+    out 1 + 0 [o:2*8, p:2*4, q:2*2, t:2*1]
+    post acc
+  })");
+  EXPECT_NE(refusal(nest, "tile o:65536 p:65536 q:65536 t:65536\n lane a:8\n "
+                          "reg o:65536 p:65536 q:65536 t:65536\n blocked o p q t\n "
+                          "loop o p q t a\n"),
+            "legal");
+}
+
 TEST(LaneReduction, WhatCannotBeDealtIsRefused) {
   const nest::Nest nest = rows(8, 100, "sum", "f32", "f32");
   EXPECT_EQ(refusal(nest, "tile o:4\n lane o:4 a:8\n vec a:8\n loop o a\n"),

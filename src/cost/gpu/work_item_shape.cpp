@@ -34,7 +34,7 @@ WorkItemShape::WorkItemShape(const LaneView &view)
 
 double WorkItemShape::copies(IndexId i) const {
   const schedule::Split &split = schedule_.splits[i];
-  return static_cast<double>(points_of_step(nest_, schedule_, i) / split.lane);
+  return static_cast<double>(copies_of(split, points_of_step(nest_, schedule_, i)) * split.vec);
 }
 
 double WorkItemShape::reduced_vector() const {

@@ -38,10 +38,9 @@ TileBuilder::TileBuilder(const Context &cx, const StepSizes &sizes)
     : cx_(cx), b_(cx_.build), vector_(schedule::vector_index(cx.schedule)) {
   for (const IndexId i : output_indices(cx_.nest)) {
     const schedule::Split &split = cx_.schedule.splits[i];
-    const std::int64_t stride = split.copy_stride();
-    copies_.push_back(split.near ? split.keep : (sizes[i] + stride - 1) / stride);
+    copies_.push_back(schedule::copies_of(split, sizes[i]));
     if (cx_.is_vector() && i == vector_)
-      partial_lanes_ = sizes[i] % stride;
+      partial_lanes_ = sizes[i] % split.copy_stride();
     ragged_.push_back(!cx_.is_vector() && extent(cx_.nest, i) % sizes[i] != 0);
   }
 }
