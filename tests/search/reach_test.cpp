@@ -68,6 +68,13 @@ Axis some_fill(Fill fill) {
   };
 }
 
+// Of an index of conv() that is summed over.
+Axis some_reduced(bool (*has)(const Split &)) {
+  return [has](const Schedule &s) {
+    return s.dot == nullptr && std::any_of(s.splits.begin() + 4, s.splits.end(), has);
+  };
+}
+
 Axes common() {
   return {
       {"tile", some_split([](const Split &s) { return s.tile > s.step(); })},
@@ -87,6 +94,8 @@ Axes of_items() {
   Axes axes = common();
   axes.merge(Axes{
       {"vec", some_split([](const Split &s) { return s.vec == 4; })},
+      {"lane of a reduced index", some_reduced([](const Split &s) { return s.lane > 1; })},
+      {"vec of a reduced index", some_reduced([](const Split &s) { return s.vec > 1; })},
       {"blocked", some_split([](const Split &s) { return s.near; })},
       {"lanes of two indices", [](const Schedule &s) { return s.lane_parts.size() > 1; }},
       {"two buffers", some_pipe([](const Pipe &p) { return p.is_double_buffered(); })},

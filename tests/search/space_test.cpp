@@ -54,6 +54,21 @@ TEST(Space, PanelsOfWhatLanesRunThroughAreStaged) {
   EXPECT_NE(text.find("stage  1"), std::string::npos) << text;
 }
 
+// Few results of long rows, one beside the other: work-items share the points of a row.
+TEST(Space, LongRowsAreDealtOverWorkItems) {
+  const std::string text = picked(nest::parse_nest(R"(nest reduce {
+    index o 64 | a 4096
+    slot 0 f32 262144, 1 f32 64
+    acc f32 = sum
+    in 0 + 0 [o:64*4096, a:4096*1]
+    out 1 + 0 [o:64*1]
+    post acc
+  })"),
+                                  "cuda_sm80");
+  EXPECT_TRUE(text.starts_with("schedule rows workitem\n")) << text;
+  EXPECT_NE(text.find("vec    a:4\n"), std::string::npos) << text;
+}
+
 // Rows of an image of 3 channels, the filter gradient of a first layer: the staged rows serve all
 // places of the window, two of them at once.
 TEST(Space, WindowsOfFilterGradientsAreHeldByABlock) {
