@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/oracle/expected.h"
+#include "model/oracle/kernel_case.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -30,6 +31,53 @@ TEST(Expected, ValuesThatRoundedTwiceAreWithinTheirBound) {
   EXPECT_EQ(want.value, 0.625 + 0x1p-11);
   EXPECT_LE(std::fabs(0.625 - want.value), want.bound);
   EXPECT_LT(want.bound, 0x1p-10); // two units are wrong
+}
+
+// Data that are drawn keep a product of hundreds of factors in the range of floats, and it is
+// compared within units of its last place.
+TEST(Expected, LongProductsHaveABound) {
+  model::KernelCase one;
+  one.group.anchor = parse_nest(R"(nest reduce {
+  index a 21 | k 12, l 12
+  slot 0 bf16 3024, 1 bf16 14, 2 bf16 21
+  acc f32 = product mul
+  in 0 + 0 [a:21*1, k:12*252, l:12*21]
+  in 1 + 0 [l:12*1]
+  out 2 + 0 [a:21*1]
+  post acc
+})");
+  one.schedule = schedule::scalar_schedule(one.group.anchor);
+  for (const model::Values values : {model::Values::Integers, model::Values::Reals}) {
+    one.values = values;
+    std::vector<std::vector<std::byte>> slots = model::make_slots(one);
+    const std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
+    const Expected expected(one.group.anchor, spans);
+    for (std::int64_t a = 0; a < 21; ++a) {
+      const Expectation want = expected.at({a});
+      EXPECT_NE(want.value, 0);
+      EXPECT_LE(want.bound, std::fabs(want.value) / 64) << a;
+    }
+  }
+}
+
+// Nothing is promised of a product whose parts may overflow.
+TEST(Expected, ProductsOfLargeFactorsHaveNone) {
+  const Nest nest = parse_nest(R"(nest product {
+  index x 1 | k 256
+  slot 0 f32 256, 1 f32 1
+  acc f32 = product
+  in 0 + 0 [k:256*1]
+  out 1 + 0 [x:1*1]
+  post acc
+})");
+  std::vector<std::vector<std::byte>> slots = {std::vector<std::byte>(1024),
+                                               std::vector<std::byte>(4)};
+  for (std::int64_t i = 0; i < 256; ++i)
+    store_element(slots[0].data(), DType::F32, i, i % 2 == 0 ? 2 : 0.5);
+  const std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
+  const Expectation want = Expected(nest, spans).at({0});
+  EXPECT_EQ(want.value, 1);
+  EXPECT_TRUE(std::isinf(want.bound));
 }
 
 } // namespace

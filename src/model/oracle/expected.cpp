@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 #include "base/index.h"
@@ -17,9 +18,11 @@ using program::Agg;
 using program::Comb;
 using Bytes = std::vector<std::byte>;
 
-// Sums past this may wrap, and partial products of more factors may underflow: nothing is promised.
+// Sums past this may wrap, and partial products of more sums, or past this power of 2, may leave the
+// range of floats: nothing is promised.
 constexpr double kLargestInteger = 0x1p31;
 constexpr double kLongestProduct = 32;
+constexpr double kLargestExponent = 126;
 
 // The nest at one output point: those indices have one value each.
 Nest at_point(Nest nest, const std::vector<std::int64_t> &point) {
@@ -102,9 +105,28 @@ Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots
     if (is_read && s < errors.size())
       widen_by(magnitudes_.slots.back(), errors[s]);
   }
+  if (nest.agg == Agg::Product && nest.comb != Comb::Term)
+    add_exponents();
   magnitudes_.nest.agg = Agg::Sum;
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
     add_drift(k, errors);
+}
+
+// Factors above 1 as their logarithms, and below; elements of 0 make a product 0 whatever the others are.
+void Expected::add_exponents() {
+  for (const bool is_above : {true, false}) {
+    Inputs exponents = magnitudes_;
+    exponents.nest.agg = Agg::Sum;
+    if (nest_.comb == Comb::Mul)
+      exponents.nest.comb = Comb::Add;
+    for (Bytes &slot : exponents.slots)
+      for (std::size_t i = 0; i < slot.size() / sizeof(float); ++i) {
+        const double factor = load_element(slot.data(), DType::F32, static_cast<std::int64_t>(i));
+        const double exponent = factor == 0 || (factor > 1) != is_above ? 0 : std::log2(factor);
+        store_element(slot.data(), DType::F32, static_cast<std::int64_t>(i), std::fabs(exponent));
+      }
+    exponents_.push_back(std::move(exponents));
+  }
 }
 
 // The nest that carries the errors of an input to the accumulator, each input in a slot of its own.
@@ -176,11 +198,19 @@ Bounded Expected::accumulated_terms(const std::vector<std::int64_t> &point) cons
   return sum;
 }
 
+bool Expected::is_in_range(const std::vector<std::int64_t> &point) const {
+  if (nest_.comb == Comb::Add)
+    return reduced_points(nest_) <= kLongestProduct;
+  return std::all_of(exponents_.begin(), exponents_.end(), [&](const Inputs &exponents) {
+    return accumulated(exponents, point) <= kLargestExponent;
+  });
+}
+
 double Expected::accumulator_bound(double value, const std::vector<std::int64_t> &point) const {
   const double u = unit_roundoff(nest_.acc_type);
   const double terms = reduced_points(nest_);
   if (nest_.agg == Agg::Product) {
-    const bool in_range = u == 0 ? std::fabs(value) < kLargestInteger : terms <= kLongestProduct;
+    const bool in_range = u == 0 ? std::fabs(value) < kLargestInteger : is_in_range(point);
     return in_range ? 2 * terms * u * std::fabs(value) : std::numeric_limits<double>::infinity();
   }
   if (nest_.agg != Agg::Sum && (nest_.comb == Comb::None || u == 0))

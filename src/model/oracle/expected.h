@@ -53,13 +53,17 @@ private:
   // Of a nest with a term: the accumulator, with the errors of its terms and of their sum.
   Bounded accumulated_terms(const std::vector<std::int64_t> &point) const;
   double accumulator_bound(double value, const std::vector<std::int64_t> &point) const;
+  void add_exponents();
+  // Of a product: no partial product, in whatever order, leaves the range of normal numbers.
+  bool is_in_range(const std::vector<std::int64_t> &point) const;
 
   Nest nest_;
   double input_roundoff_;
   std::vector<std::vector<std::byte>> slots_;
   Inputs values_;
   Inputs magnitudes_; // every element replaced by its magnitude, every aggregation by a sum
-  std::vector<Inputs> drifts_; // by input that is not exact: its errors, times what they meet
+  std::vector<Inputs> exponents_; // of a product: factors above 1 as log2, and below, to be summed
+  std::vector<Inputs> drifts_;    // by input that is not exact: its errors, times what they meet
 };
 
 // `count` points of the output indices: all of them in order when there are no more, else the

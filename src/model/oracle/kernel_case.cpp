@@ -127,6 +127,30 @@ double draw(Random &random, DType type, Values values) {
   return static_cast<double>(random.between(traits(type).is_signed ? -4 : 0, 4));
 }
 
+// What a product over points reads.
+double draw_factor(Random &random, DType type, Values values) {
+  constexpr int kTwos = 4; // in a hundred
+  if (type == DType::Bool)
+    return draw(random, type, values);
+  const double sign = type == DType::U8 || random.chance(50) ? 1 : -1;
+  if (values == Values::Reals && is_float(type))
+    return sign * (1 + (2 * random.unit() - 1) / 8);
+  return random.chance(kTwos) ? 2 * sign : sign;
+}
+
+bool is_factor(const poly::Group &group, poly::SlotId slot) {
+  std::vector<poly::MemberId> members = {poly::kAnchor};
+  for (const poly::MemberId m : producing_members(group))
+    members.push_back(m);
+  return std::any_of(members.begin(), members.end(), [&](poly::MemberId m) {
+    const nest::Nest &nest = member_nest(group, m);
+    return nest.agg == program::Agg::Product &&
+           std::any_of(nest.inputs.begin(), nest.inputs.end(), [&](const nest::Operand &input) {
+             return group_slot(group, m, input.slot) == slot;
+           });
+  });
+}
+
 bool is_read(const nest::Nest &nest, poly::SlotId slot) {
   const auto reads = [&](const nest::Operand &operand) { return operand.slot == slot; };
   return std::any_of(nest.inputs.begin(), nest.inputs.end(), reads) ||
@@ -173,9 +197,10 @@ std::vector<Bytes> make_slots(const KernelCase &from) {
     slots.emplace_back(static_cast<std::size_t>(slot.elems * size_bytes(slot.type)));
     const bool only_written = std::count(written.begin(), written.end(), number) > 0 &&
                               (number != nest.out.slot || !is_read(nest, number));
+    const auto drawn = is_factor(from.group, number) ? draw_factor : draw;
     for (std::int64_t i = 0; i < slot.elems; ++i)
       store_element(slots.back().data(), slot.type, i,
-                    only_written ? kUnwritten : draw(random, slot.type, from.values));
+                    only_written ? kUnwritten : drawn(random, slot.type, from.values));
   }
   return slots;
 }

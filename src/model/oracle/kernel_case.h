@@ -15,7 +15,9 @@
 //   --- data integers 17
 //
 // Data are drawn from a seed: `integers` in [-4, 4], whose sums are exact in every type, or `reals`
-// in [-1, 1). `--- slot N` with the bytes of a slot in hexadecimal replaces what was drawn for it.
+// in [-1, 1). What a product over points reads is 1 or -1 and a few times 2, or within an eighth of
+// those, so that a product of hundreds neither overflows nor underflows. `--- slot N` with the bytes
+// of a slot in hexadecimal replaces what was drawn for it.
 #pragma once
 
 #include <cstdint>
