@@ -197,9 +197,12 @@ TF_API tf_status tf_run_prepare(tf_run *run, tf_progress progress, void *user, s
 TF_API tf_status tf_run_execute(tf_run *run);
 /* Begins a run on another thread. `done` may be NULL. */
 TF_API tf_status tf_run_start(tf_run *run, tf_done done, void *user);
-/* Queues a run in `queue`, a CUstream or cl_command_queue of the device's context, NULL: the device's, and does not wait for
- * it. All in- and outputs are memory of the device. `event`, which may be NULL, gets a CUevent or cl_event of the caller's
- * that the run's end reaches. CUDA's legacy stream is (CUstream)1. Not on the cpu. */
+/* Queues a run in `queue`, a CUstream or cl_command_queue of the device's context, NULL: the device's, behind what the run
+ * was queued for before in any queue. Nothing in these queues is waited for. Shapes that tf_run_prepare has not seen, or
+ * that the option kept has let go, are compiled and loaded first, which works in the device's queue and waits for that
+ * alone. What kept has let go keeps its memory until the run is next waited for or executed. All in- and outputs are
+ * memory of the device. `event`, which may be NULL, gets a CUevent or cl_event of the caller's that the run's end reaches.
+ * CUDA's legacy stream is (CUstream)1. Not on the cpu. */
 TF_API tf_status tf_run_enqueue(tf_run *run, void *queue, void **event);
 /* Waits for a run that was started or queued, and gives its status. */
 TF_API tf_status tf_run_wait(tf_run *run);

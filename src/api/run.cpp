@@ -100,12 +100,15 @@ Run::Run(std::shared_ptr<Network> network)
 Run::~Run() {
   if (started_.valid())
     started_.wait();
-  try {
-    settle();
-  } catch (const Error &) { // a device that failed: the next call to it says so
-  }
+  do {
+    try {
+      settle();
+    } catch (const Error &) { // a device that failed: the next call to it says so
+    }
+  } while (!queued_.empty());
   const std::lock_guard lock(network_->engine().mutex);
   ready_.reset();
+  leaving_.clear();
   known_.clear();
 }
 
@@ -199,23 +202,26 @@ std::shared_ptr<Run::Ready> Run::make_ready(std::shared_ptr<const Loaded> loaded
   return ready;
 }
 
-void Run::find_ready(const Progress &progress) {
+bool Run::find_ready(const Progress &progress) {
   if (ready_ && edition_ == network_->edition())
-    return;
-  settle();
+    return false;
   const InputTypes wanted = types();
   const std::shared_ptr<const Loaded> loaded = network_->at(wanted, progress);
-  edition_ = network_->edition();
   std::shared_ptr<Ready> *known = known_.find(wanted);
+  if (const auto *gone = known != nullptr ? known : known_.leaving();
+      gone != nullptr && *gone != nullptr && (*gone)->loaded != loaded)
+    leaving_.push_back(*gone);
   if (known == nullptr)
     known = &known_.insert(wanted, nullptr);
-  if (*known == nullptr || (*known)->loaded != loaded)
+  const bool is_new = *known == nullptr || (*known)->loaded != loaded;
+  if (is_new)
     *known = make_ready(loaded);
-  network_->engine().device->finish(); // other queues may come next
   ready_ = *known;
+  edition_ = network_->edition();
   outputs_.resize(ready_->outputs.size());
   own_.resize(ready_->outputs.size());
   are_placed_ = false;
+  return is_new;
 }
 
 void Run::check_output(std::size_t position, const TensorPlace &tensor) const {
@@ -248,7 +254,8 @@ void Run::place_outputs() {
 void Run::prepare(const Progress &progress) {
   check_idle();
   const std::lock_guard lock(network_->engine().mutex);
-  find_ready(progress);
+  if (find_ready(progress))
+    network_->engine().device->finish(); // other queues may come next
   for (std::size_t o = 0; o < outputs_.size(); ++o)
     if (outputs_[o] && !fits(ready_->loaded->resident.outputs()[o], *outputs_[o]))
       outputs_[o].reset();
@@ -329,8 +336,9 @@ void Run::copy_out(model::Port port) {
 
 void Run::execute_locked() {
   const Stopwatch watch;
-  settle();
-  find_ready({});
+  runtime::Device &device = *network_->engine().device;
+  if (find_ready({}))
+    device.finish(); // other queues may come next
   place_outputs();
   copies_ = {};
   const std::vector<model::Port> copied = place_ports();
@@ -341,7 +349,7 @@ void Run::execute_locked() {
   for (const model::Port port : copied)
     if (port.is_output)
       copy_out(port);
-  network_->engine().device->finish();
+  device.finish();
   seconds_ = watch.seconds();
 }
 
@@ -349,9 +357,8 @@ void Run::enqueue_locked(void *queue, void **event) {
   const Stopwatch watch;
   runtime::Device &device = *network_->engine().device;
   device.use_queue(nullptr); // a device without queues says so
-  if (queue != queue_)
-    settle();
-  find_ready({});
+  if (find_ready({}))
+    track();
   place_outputs();
   copies_ = {};
   for (const model::Port port : place_ports())
@@ -360,21 +367,41 @@ void Run::enqueue_locked(void *queue, void **event) {
                             port.is_output ? "output" : "input", port.position),
                 {}, {"bind it to memory of the device, or execute the run"});
   const InQueue in(device, queue);
-  queue_ = queue;
+  for (const auto &mark : queued_)
+    device.begin_behind(*mark);
   ready_->execution->launch();
-  queued_ = device.mark();
+  track();
+  queued_.erase(queued_.begin(), queued_.end() - 1);
   if (event != nullptr)
     *event = device.mark()->release();
   seconds_ = watch.seconds();
 }
 
+void Run::track() {
+  runtime::Device &device = *network_->engine().device;
+  try {
+    queued_.push_back(device.mark());
+  } catch (const Error &) { // nothing left to wait by
+    device.finish();
+    throw;
+  }
+}
+
 void Run::settle() {
-  if (const auto queued = std::exchange(queued_, nullptr))
-    queued->wait();
+  while (!queued_.empty()) {
+    const std::unique_ptr<runtime::Mark> mark = std::move(queued_.back());
+    queued_.pop_back();
+    mark->wait();
+  }
+  if (leaving_.empty())
+    return;
+  const std::lock_guard lock(network_->engine().mutex);
+  leaving_.clear();
 }
 
 void Run::execute() {
   check_idle();
+  settle();
   const std::lock_guard lock(network_->engine().mutex);
   execute_locked();
 }
@@ -385,6 +412,7 @@ void Run::start(std::function<void(std::exception_ptr)> done) {
   started_ = std::async(std::launch::async, [this, done = std::move(done)] {
     std::exception_ptr failure;
     try {
+      settle();
       const std::lock_guard lock(network_->engine().mutex);
       execute_locked();
     } catch (...) {

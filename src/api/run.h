@@ -71,8 +71,9 @@ public:
   // The same on a thread of its own; `done` is called there, with what went wrong or nothing.
   // Error{Unsupported} while another is under way.
   void start(std::function<void(std::exception_ptr)> done);
-  // Queues it in `queue` of the caller's, or in the engine's where that is null, and does not wait.
-  // `event`, which may be null, gets a cl_event or CUevent of the caller's that is reached when it has
+  // Queues it in `queue` of the caller's, or in the engine's where that is null, behind what this run
+  // queued before in any, and does not wait; shapes that were not prepared, or are no longer kept, are
+  // compiled and loaded first. `event`, which may be null, gets a cl_event or CUevent of the caller's that is reached when it has
   // ended. Error{Unsupported} where the device has no queues or something had to be copied.
   void enqueue(void *queue, void **event);
   // For what was started, whose error is thrown here, and what was queued; nothing where nothing was.
@@ -99,9 +100,10 @@ private:
   void check_idle() const;
   // `what` and `number` name the port.
   void check_address(const TensorPlace &tensor, const char *what, std::size_t number) const;
-  void find_ready(const Progress &progress);
   static std::shared_ptr<Ready> make_ready(std::shared_ptr<const Loaded> loaded);
   void check_output(std::size_t position, const TensorPlace &tensor) const;
+  // Finds, or makes, what runs the bound shapes. Whether something was queued for it in the queue in use.
+  bool find_ready(const Progress &progress);
   // Outputs that the caller has no memory for lie in the run's own.
   void place_outputs();
   // Whether an output's memory is an input's too, or that of an output before it.
@@ -115,7 +117,9 @@ private:
   void copy_out(model::Port port);
   void execute_locked();
   void enqueue_locked(void *queue, void **event);
-  // Waits for what was queued.
+  // Remembers all that lies in the queue in use: what is queued later begins behind it.
+  void track();
+  // Waits for what was queued. Not with the engine's mutex held: what that waits for may need it.
   void settle();
 
   std::shared_ptr<Network> network_;
@@ -130,8 +134,8 @@ private:
   double seconds_ = 0;
   Copies copies_;
   std::future<void> started_;
-  std::unique_ptr<runtime::Mark> queued_; // behind what was queued last
-  void *queue_ = nullptr;                 // where that was
+  std::vector<std::unique_ptr<runtime::Mark>> queued_; // behind what was queued, each in its queue
+  std::vector<std::shared_ptr<Ready>> leaving_;        // no longer known, and perhaps queued
   std::atomic<bool> is_running_ = false;
 };
 

@@ -23,6 +23,10 @@ public:
     std::rotate(found, found + 1, entries_.end());
     return &entries_.back().second;
   }
+  // What the next insert() drops; null: nothing.
+  const Value *leaving() const {
+    return entries_.size() == most_ ? &entries_.front().second : nullptr;
+  }
   // Of a key that has none; drops the one not used for longest where there are too many.
   Value &insert(Key key, Value value) {
     if (entries_.size() == most_)

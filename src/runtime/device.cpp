@@ -18,6 +18,10 @@ std::unique_ptr<Mark> Device::mark() {
   internal_error("a device without queues marks one", __FILE__, __LINE__);
 }
 
+void Device::begin_behind(Mark &) {
+  internal_error("a device without queues orders them", __FILE__, __LINE__);
+}
+
 void Device::copy(const Binding &, const Binding &) {
   internal_error("a device whose writes do not overlap copies", __FILE__, __LINE__);
 }

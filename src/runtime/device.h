@@ -111,6 +111,9 @@ public:
   virtual void use_queue(void *queue);
   // A mark behind all that was queued in the queue in use. For devices that have queues.
   virtual std::unique_ptr<Mark> mark();
+  // What is queued in the queue in use from now on begins once the mark, of any queue of this device,
+  // is reached. The host does not wait.
+  virtual void begin_behind(Mark &mark);
   // Runs the kernels once, in order, and waits for them. Work queued before is not waited for
   // first, so that a device that is busy with it runs the list without gaps from sending.
   virtual std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) = 0;

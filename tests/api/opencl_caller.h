@@ -46,6 +46,7 @@ public:
     queue_ = make_queue(0);
   }
   ~OpenclCaller() {
+    let_go();
     for (cl_mem buffer : buffers_)
       TILEFUSE_CL(clReleaseMemObject)(buffer);
     for (cl_command_queue queue : queues_)
@@ -78,6 +79,21 @@ public:
     need(code, "clCreateSubBuffer");
     return buffers_.back();
   }
+  // What is queued from now on waits until let_go().
+  void hold(cl_command_queue queue) {
+    cl_int code = CL_SUCCESS;
+    held_.push_back(TILEFUSE_CL(clCreateUserEvent)(context_, &code));
+    need(code, "clCreateUserEvent");
+    need(TILEFUSE_CL(clEnqueueBarrierWithWaitList)(queue, 1, &held_.back(), nullptr),
+         "clEnqueueBarrierWithWaitList");
+  }
+  void let_go() {
+    for (cl_event event : held_) {
+      TILEFUSE_CL(clSetUserEventStatus)(event, CL_COMPLETE);
+      TILEFUSE_CL(clReleaseEvent)(event);
+    }
+    held_.clear();
+  }
   void write(cl_mem to, const std::vector<float> &values, std::size_t offset = 0) {
     need(TILEFUSE_CL(clEnqueueWriteBuffer)(queue_, to, CL_TRUE, offset, values.size() * 4,
                                            values.data(), 0, nullptr, nullptr),
@@ -97,6 +113,7 @@ private:
   cl_command_queue queue_ = nullptr;
   std::vector<cl_command_queue> queues_;
   std::vector<cl_mem> buffers_;
+  std::vector<cl_event> held_;
 };
 
 } // namespace tilefuse::testing

@@ -4,7 +4,9 @@
 #include "api_fixture.h"
 #include "opencl_caller.h"
 
+#include <chrono>
 #include <cstdlib>
+#include <future>
 #include <memory>
 #include <optional>
 
@@ -32,6 +34,15 @@ protected:
   // Y = F * X of open size.
   Session scale(const char *factor) const {
     return Session(Compiled(Model::tile(kScale), *device_, {{"attr.F", factor}}));
+  }
+  // Whether the run is queued while queues of the caller's are held, which are let go in the end.
+  bool is_queued(Session &run, cl_command_queue queue, void **event = nullptr) {
+    auto queued = std::async(std::launch::async, [&] { run.enqueue(queue, event); });
+    const bool is_ready = queued.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+    if (!is_ready)
+      caller_->let_go();
+    queued.get();
+    return is_ready;
   }
 
   std::unique_ptr<OpenclCaller> caller_;
@@ -100,6 +111,56 @@ TEST_F(ApiQueue, AnEventIsReachedByTheRunsEnd) {
   run.enqueue(); // in the device's queue again: behind what is under way in the other
   run.wait();
   run.wait();
+}
+
+// Y lies in memory that the run before, in a queue that is held, writes too.
+TEST_F(ApiQueue, ARunInAnotherQueueIsBehindTheOneBeforeWithoutWaiting) {
+  const cl_mem x = caller_->make_buffer(256);
+  const cl_mem y = caller_->make_buffer(256);
+  caller_->write(x, ramp(64));
+  Session run = scale("2");
+  run.input(0, buffer(x, 64));
+  run.prepare();
+  run.bind_output(0, buffer(y, 64));
+  cl_command_queue first = caller_->make_queue(0);
+  caller_->hold(first);
+  EXPECT_TRUE(is_queued(run, first));
+  void *made = nullptr;
+  EXPECT_TRUE(is_queued(run, caller_->make_queue(0), &made));
+  auto *event = static_cast<cl_event>(made);
+  cl_int state = CL_COMPLETE;
+  need(TILEFUSE_CL(clGetEventInfo)(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state,
+                                   nullptr),
+       "clGetEventInfo");
+  EXPECT_NE(state, CL_COMPLETE) << "it ended before the one in front of it began";
+  caller_->let_go();
+  run.wait();
+  EXPECT_EQ(caller_->read(y, 64)[63], 126);
+  need(TILEFUSE_CL(clReleaseEvent)(event), "clReleaseEvent");
+}
+
+// Of three sizes one is kept: what is under way for another size is let go, and lives on.
+TEST_F(ApiQueue, AnotherSizeDoesNotWaitForAQueueThatIsHeld) {
+  const cl_mem x = caller_->make_buffer(256);
+  caller_->write(x, ramp(64));
+  Session run(Compiled(Model::tile(kScale), *device_, {{"attr.F", "3"}, {"kept", "1"}}));
+  cl_command_queue held = caller_->make_queue(0);
+  std::vector<cl_mem> results;
+  for (const std::int64_t count : {64, 32, 16}) {
+    results.push_back(caller_->make_buffer(256));
+    run.input(0, buffer(x, count));
+    if (count == 64) {
+      run.prepare();
+      caller_->hold(held);
+    }
+    run.bind_output(0, buffer(results.back(), count));
+    EXPECT_TRUE(is_queued(run, held)) << count;
+  }
+  caller_->let_go();
+  run.wait();
+  EXPECT_EQ(caller_->read(results[0], 64)[63], 189);
+  EXPECT_EQ(caller_->read(results[1], 32)[31], 93);
+  EXPECT_EQ(caller_->read(results[2], 16)[15], 45);
 }
 
 TEST_F(ApiQueue, PartsOfABufferByTheirOffset) {

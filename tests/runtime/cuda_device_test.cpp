@@ -85,6 +85,8 @@ TEST_F(CudaCalls, WorkGoesToTheCallersStream) {
   device_->launch_all(list());
   mark->wait();
   EXPECT_EQ(taken(), "mark in 0x80\ngraph in 1\nwait for mark\n");
+  device_->begin_behind(*mark); // nobody waits
+  EXPECT_EQ(taken(), "behind mark in 1\n");
   EXPECT_NE(mark->release(), nullptr);
   Hooks hooks;
   hooks.queue = reinterpret_cast<void *>(0x90);

@@ -61,6 +61,7 @@ Opened<DriverApi> open_driver() {
   TILEFUSE_FIND(cuStreamCreate);
   TILEFUSE_FIND(cuStreamDestroy_v2);
   TILEFUSE_FIND(cuStreamSynchronize);
+  TILEFUSE_FIND(cuStreamWaitEvent);
   TILEFUSE_FIND(cuStreamGetCtx);
   TILEFUSE_FIND(cuModuleLoadData);
   TILEFUSE_FIND(cuModuleUnload);

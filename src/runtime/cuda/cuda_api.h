@@ -80,6 +80,7 @@ struct DriverApi {
   Result (*cuStreamCreate)(Stream *, unsigned);
   Result (*cuStreamDestroy_v2)(Stream);
   Result (*cuStreamSynchronize)(Stream);
+  Result (*cuStreamWaitEvent)(Stream, Event, unsigned);
   Result (*cuStreamGetCtx)(Stream, Context *);
   Result (*cuModuleLoadData)(Module *, const void *);
   Result (*cuModuleUnload)(Module);

@@ -237,6 +237,11 @@ public:
     cx_->enter();
     return std::make_unique<CudaMark>(cx_);
   }
+  void begin_behind(Mark &mark) override {
+    cx_->enter();
+    const cuda::Event event = static_cast<CudaMark &>(mark).event();
+    check(cx_->api, cx_->api.cuStreamWaitEvent(cx_->stream, event, 0), "cuStreamWaitEvent");
+  }
 
   std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) override {
     cx_->enter();

@@ -203,6 +203,7 @@ public:
     cuda::check(cx_->api, cx_->api.cuEventSynchronize(event_.get()), "cuEventSynchronize");
   }
   void *release() override { return event_.release(); }
+  cuda::Event event() const { return event_.get(); }
 
 private:
   std::shared_ptr<CudaContext> cx_;

@@ -27,7 +27,8 @@ namespace tilefuse::runtime {
   X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clFinish) X(clGetEventProfilingInfo) \
   X(clReleaseEvent) \
   X(clRetainContext) X(clRetainCommandQueue) X(clRetainMemObject) X(clGetCommandQueueInfo) \
-  X(clGetMemObjectInfo) X(clEnqueueMarkerWithWaitList) X(clWaitForEvents) X(clFlush)
+  X(clGetMemObjectInfo) X(clEnqueueMarkerWithWaitList) X(clEnqueueBarrierWithWaitList) \
+  X(clWaitForEvents) X(clFlush)
 // clang-format on
 
 struct OpenclApi {

@@ -210,6 +210,7 @@ public:
     lent_ = queue == nullptr ? QueueHandle{} : retain_queue(*cx_, to_queue(queue));
   }
   std::unique_ptr<Mark> mark() override { return mark_queue(cx_, in_use()); }
+  void begin_behind(Mark &mark) override { queue_behind(*cx_, in_use(), mark); }
 
   std::vector<LaunchTime> trace(std::span<Launchable *const> kernels) override {
     finish();

@@ -35,6 +35,7 @@ public:
     check(cx_->api.clWaitForEvents(1, &event), "clWaitForEvents");
   }
   void *release() override { return event_.release(); }
+  cl_event event() const { return event_.get(); }
 
 private:
   std::shared_ptr<OpenclContext> cx_;
@@ -91,6 +92,12 @@ std::unique_ptr<Mark> mark_queue(std::shared_ptr<OpenclContext> cx, cl_command_q
   // A marker that nobody sends would never end.
   check(cx->api.clFlush(queue), "clFlush");
   return std::make_unique<OpenclMark>(std::move(cx), event);
+}
+
+void queue_behind(const OpenclContext &cx, cl_command_queue queue, Mark &mark) {
+  const cl_event event = static_cast<OpenclMark &>(mark).event();
+  check(cx.api.clEnqueueBarrierWithWaitList(queue, 1, &event, nullptr),
+        "clEnqueueBarrierWithWaitList");
 }
 
 } // namespace tilefuse::runtime

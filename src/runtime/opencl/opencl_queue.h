@@ -23,5 +23,7 @@ MemHandle retain_memory(const OpenclContext &cx, cl_mem memory, std::int64_t byt
 
 // Behind all that was queued.
 std::unique_ptr<Mark> mark_queue(std::shared_ptr<OpenclContext> cx, cl_command_queue queue);
+// What is queued from now on begins once a mark of mark_queue() is reached.
+void queue_behind(const OpenclContext &cx, cl_command_queue queue, Mark &mark);
 
 } // namespace tilefuse::runtime
