@@ -85,6 +85,21 @@ private:
   runtime::Device &device_;
 };
 
+// Does `work` and waits for it. Where it fails, what of it is queued is waited for all the same.
+template <class Work> void finish_after(runtime::Device &device, const Work &work) {
+  try {
+    work();
+  } catch (...) {
+    const std::exception_ptr failure = std::current_exception();
+    try {
+      device.finish();
+    } catch (const Error &) { // the first failure is told
+    }
+    std::rethrow_exception(failure);
+  }
+  device.finish();
+}
+
 void count(Copies &copies, std::size_t bytes) {
   ++copies.count;
   copies.bytes += static_cast<std::int64_t>(bytes);
@@ -342,14 +357,15 @@ void Run::execute_locked() {
   place_outputs();
   copies_ = {};
   const std::vector<model::Port> copied = place_ports();
-  for (const model::Port port : copied)
-    if (!port.is_output)
-      copy_in(port);
-  ready_->execution->launch();
-  for (const model::Port port : copied)
-    if (port.is_output)
-      copy_out(port);
-  device.finish();
+  finish_after(device, [&] {
+    for (const model::Port port : copied)
+      if (!port.is_output)
+        copy_in(port);
+    ready_->execution->launch();
+    for (const model::Port port : copied)
+      if (port.is_output)
+        copy_out(port);
+  });
   seconds_ = watch.seconds();
 }
 
@@ -369,7 +385,12 @@ void Run::enqueue_locked(void *queue, void **event) {
   const InQueue in(device, queue);
   for (const auto &mark : queued_)
     device.begin_behind(*mark);
-  ready_->execution->launch();
+  try {
+    ready_->execution->launch();
+  } catch (...) { // some of it may be queued
+    track();
+    throw;
+  }
   track();
   queued_.erase(queued_.begin(), queued_.end() - 1);
   if (event != nullptr)
