@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The OpenCL runtime without the compiler: devices, selectors, targets, memory, builds, errors and
 // the warm start.
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "api/opencl_caller.h"
 #include "runtime/opencl/opencl_platform.h"
 #include "runtime/opencl/opencl_select.h"
 #include "runtime/opencl/opencl_target.h"
@@ -391,6 +395,30 @@ TEST(OpenclWarmStart, CompilesNothing) {
         "' --gtest_also_run_disabled_tests --gtest_filter='OpenclWarmStart.DISABLED_Phase'";
     EXPECT_EQ(std::system(command.c_str()), 0) << phase;
   }
+}
+
+// The queue is the caller's and held: what is queued in it uses the memory until it is let go.
+TEST(OpenclDevice, MemoryOfTheCallersAllocatorGoesBackBehindItsWork) {
+  std::string why;
+  if (open_opencl(&why) == nullptr && std::getenv("CI") == nullptr)
+    GTEST_SKIP() << "no OpenCL device: " << why;
+  testing::OpenclCaller caller;
+  const cl_mem given = caller.make_buffer(kElems);
+  std::atomic<bool> is_back = false;
+  const auto device =
+      make_opencl_device("opencl", {},
+                         {.allocate = [&](std::size_t, std::size_t) -> void * { return given; },
+                          .release = [&](void *, std::size_t) { is_back = true; },
+                          .queue = caller.queue()});
+  std::unique_ptr<Memory> memory = device->allocate(kElems);
+  caller.hold(caller.queue());
+  device->fill_zero({memory.get(), 0, kElems});
+  const auto gone = std::async(std::launch::async, [&] { memory.reset(); });
+  gone.wait_for(std::chrono::milliseconds(200));
+  EXPECT_FALSE(is_back) << "under the work that uses it";
+  caller.let_go();
+  gone.wait();
+  EXPECT_TRUE(is_back);
 }
 
 } // namespace

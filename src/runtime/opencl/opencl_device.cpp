@@ -31,6 +31,12 @@ bool is_out_of_memory(cl_int code) {
          code == CL_OUT_OF_HOST_MEMORY;
 }
 
+// Memory of the caller's allocator, which goes back when what is in the queue has ended.
+struct Given {
+  std::shared_ptr<void> memory; // null: it is not the allocator's
+  std::shared_ptr<QueueHandle> queue;
+};
+
 // A buffer and the sub-buffers in use; a part that several kernels see is one object.
 class OpenclMemory final : public Memory {
 public:
@@ -51,12 +57,16 @@ public:
     check(code, fmt::format("clCreateBuffer of {} bytes on {}", bytes, cx_->info.name));
     cx_->held_bytes += bytes;
   }
-  // Of the caller; `owner` goes behind it.
+  // Of the caller; `given` goes behind it.
   OpenclMemory(std::shared_ptr<OpenclContext> cx, cl_mem memory, std::int64_t bytes,
-               std::shared_ptr<void> owner = nullptr)
-      : cx_(std::move(cx)), bytes_(bytes), held_bytes_(0), owner_(std::move(owner)),
+               Given given = {})
+      : cx_(std::move(cx)), bytes_(bytes), held_bytes_(0), given_(std::move(given)),
         whole_(retain_memory(*cx_, memory, bytes)) {}
-  ~OpenclMemory() override { cx_->held_bytes -= held_bytes_; }
+  ~OpenclMemory() override {
+    cx_->held_bytes -= held_bytes_;
+    if (given_.memory)
+      cx_->api.clFinish(given_.queue->get());
+  }
   OpenclMemory(const OpenclMemory &) = delete;
   OpenclMemory &operator=(const OpenclMemory &) = delete;
   std::int64_t bytes() const override { return bytes_; }
@@ -66,7 +76,7 @@ private:
   std::shared_ptr<OpenclContext> cx_;
   std::int64_t bytes_ = 0;
   std::int64_t held_bytes_ = 0;
-  std::shared_ptr<void> owner_;
+  Given given_;
   MemHandle whole_;
 };
 
@@ -95,7 +105,8 @@ class OpenclDevice final : public Device {
 public:
   OpenclDevice(std::shared_ptr<OpenclContext> cx, Target target, Hooks hooks)
       : cx_(std::move(cx)), target_(std::move(target)), hooks_(std::move(hooks)) {
-    queue_ = hooks_.queue == nullptr ? make_queue(0) : retain_queue(*cx_, to_queue(hooks_.queue));
+    queue_ = std::make_shared<QueueHandle>(
+        hooks_.queue == nullptr ? make_queue(0) : retain_queue(*cx_, to_queue(hooks_.queue)));
     const OpenclDeviceInfo &info = cx_->info;
     name_ = fmt::format("{} ({})", info.name, info.platform_name);
     driver_ = fmt::format("{} | {} | {} | {} | {}", info.platform_name, info.platform_version,
@@ -103,7 +114,7 @@ public:
     if (info.vendor.starts_with("NVIDIA"))
       driver_ += fmt::format(" | {}", kPtxEdition);
   }
-  ~OpenclDevice() override { api().clFinish(queue_.get()); }
+  ~OpenclDevice() override { api().clFinish(queue_->get()); }
 
   const Target &target() const override { return target_; }
   const std::string &name() const override { return name_; }
@@ -124,9 +135,10 @@ public:
                               cx_->info.global_bytes - cx_->held_bytes, cx_->info.global_bytes));
     if (!hooks_.allocate)
       return std::make_unique<OpenclMemory>(cx_, bytes);
-    const std::shared_ptr<void> owner =
+    const std::shared_ptr<void> memory =
         runtime::allocate(hooks_, name_, std::max(bytes, kLeast), 1);
-    return std::make_unique<OpenclMemory>(cx_, static_cast<cl_mem>(owner.get()), bytes, owner);
+    return std::make_unique<OpenclMemory>(cx_, static_cast<cl_mem>(memory.get()), bytes,
+                                          Given{memory, queue_});
   }
 
   std::unique_ptr<Memory> wrap(void *address, std::int64_t bytes) override {
@@ -227,7 +239,7 @@ public:
 
 private:
   const OpenclApi &api() const { return cx_->api; }
-  cl_command_queue in_use() const { return lent_ ? lent_.get() : queue_.get(); }
+  cl_command_queue in_use() const { return lent_ ? lent_.get() : queue_->get(); }
 
   QueueHandle make_queue(cl_command_queue_properties properties) const {
     cl_int code = CL_SUCCESS;
@@ -336,7 +348,7 @@ private:
   std::string name_;
   std::string driver_;
   Hooks hooks_;
-  QueueHandle queue_;
+  std::shared_ptr<QueueHandle> queue_;
   QueueHandle lent_; // null: `queue_` is in use
   std::map<std::string, std::weak_ptr<ProgramHandle>> programs_;
 };
