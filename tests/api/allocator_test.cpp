@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device whose memory comes from the caller: all of it, also where the caller has none left.
 #include "api_fixture.h"
-#include "opencl_caller.h"
 
 #include <cstdlib>
 #include <map>
@@ -89,34 +88,6 @@ TEST(ApiAllocator, MemoryLiesWhereItIsAskedFor) {
                     })
                 .find("need a multiple of 64"),
             std::string::npos);
-}
-
-TEST(ApiAllocator, BuffersOfOpencl) {
-  std::unique_ptr<OpenclCaller> caller;
-  try {
-    caller = std::make_unique<OpenclCaller>();
-  } catch (const std::exception &error) {
-    GTEST_SKIP() << error.what();
-  }
-  std::map<void *, std::size_t> given;
-  Hooks hooks;
-  hooks.queue = caller->queue();
-  hooks.allocate = [&](std::size_t bytes, std::size_t) -> void * {
-    cl_int code = CL_SUCCESS;
-    cl_mem memory =
-        TILEFUSE_CL(clCreateBuffer)(caller->context(), CL_MEM_READ_WRITE, bytes, nullptr, &code);
-    given[memory] = bytes;
-    return memory;
-  };
-  hooks.release = [&](void *memory, std::size_t) {
-    given.erase(memory);
-    TILEFUSE_CL(clReleaseMemObject)(static_cast<cl_mem>(memory));
-  };
-  {
-    const Device device("opencl", {}, hooks);
-    EXPECT_EQ(scores(device).size(), scores(cpu()).size());
-  }
-  EXPECT_TRUE(given.empty());
 }
 
 TEST(ApiAllocator, HooksAreChecked) {

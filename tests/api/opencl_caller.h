@@ -7,8 +7,10 @@
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #include <CL/cl.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -93,6 +95,15 @@ public:
       TILEFUSE_CL(clReleaseEvent)(event);
     }
     held_.clear();
+  }
+  // Whether the work ends though queues are held; else they are let go.
+  template <class Work> bool ends_while_held(const Work &work) {
+    auto done = std::async(std::launch::async, work);
+    const bool is_done = done.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+    if (!is_done)
+      let_go();
+    done.get();
+    return is_done;
   }
   void write(cl_mem to, const std::vector<float> &values, std::size_t offset = 0) {
     need(TILEFUSE_CL(clEnqueueWriteBuffer)(queue_, to, CL_TRUE, offset, values.size() * 4,

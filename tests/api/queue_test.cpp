@@ -4,9 +4,7 @@
 #include "api_fixture.h"
 #include "opencl_caller.h"
 
-#include <chrono>
 #include <cstdlib>
-#include <future>
 #include <memory>
 #include <optional>
 
@@ -35,14 +33,8 @@ protected:
   Session scale(const char *factor) const {
     return Session(Compiled(Model::tile(kScale), *device_, {{"attr.F", factor}}));
   }
-  // Whether the run is queued while queues of the caller's are held, which are let go in the end.
   bool is_queued(Session &run, cl_command_queue queue, void **event = nullptr) {
-    auto queued = std::async(std::launch::async, [&] { run.enqueue(queue, event); });
-    const bool is_ready = queued.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
-    if (!is_ready)
-      caller_->let_go();
-    queued.get();
-    return is_ready;
+    return caller_->ends_while_held([&] { run.enqueue(queue, event); });
   }
 
   std::unique_ptr<OpenclCaller> caller_;
