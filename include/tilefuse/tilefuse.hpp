@@ -180,7 +180,7 @@ public:
                          hooks_.get(),
                          hooks_->log ? tell : nullptr,
                          hooks_->allocate ? allocate : nullptr,
-                         hooks_->allocate ? release : nullptr,
+                         hooks_->release ? release : nullptr,
                          hooks_->queue};
     tf_device *device = nullptr;
     check(tf_device_open(selector.c_str(), list.data(), list.size(), &given, &device));

@@ -90,6 +90,17 @@ TEST(ApiAllocator, MemoryLiesWhereItIsAskedFor) {
             std::string::npos);
 }
 
+TEST(ApiAllocator, BothHooksOrNone) {
+  Hooks allocates;
+  allocates.allocate = [](std::size_t, std::size_t) -> void * { return nullptr; };
+  Hooks releases;
+  releases.release = [](void *, std::size_t) {};
+  for (const Hooks &hooks : {allocates, releases})
+    EXPECT_NE(failure(TF_ARGUMENT, [&] { Device("cpu", {}, hooks); })
+                  .find("needs both allocate and release"),
+              std::string::npos);
+}
+
 TEST(ApiAllocator, HooksAreChecked) {
   tf_device *device = nullptr;
   tf_hooks hooks{};
