@@ -12,6 +12,7 @@ namespace {
 
 using namespace testing;
 
+// After each call: the message is of the last one that failed.
 void expect_error(tf_status got, tf_status status, const std::string &text) {
   EXPECT_EQ(got, status) << tf_error_message();
   EXPECT_NE(std::string(tf_error_message()).find(text), std::string::npos) << tf_error_message();
@@ -207,11 +208,15 @@ TEST(ApiBadInput, CallsDuringARun) {
   run.start();
   const Tensor place = vector_of(x);
   const DLTensor tensor = place.dl();
-  for (const tf_status status :
-       {tf_run_input(run.get(), 0, &tensor), tf_run_bind_output(run.get(), 0, nullptr),
-        tf_run_prepare(run.get(), nullptr, nullptr, nullptr), tf_run_execute(run.get()),
-        tf_run_start(run.get(), nullptr, nullptr), tf_run_enqueue(run.get(), nullptr, nullptr)})
+  const auto expect = [](tf_status status) {
     expect_error(status, TF_UNSUPPORTED, "a run is under way");
+  };
+  expect(tf_run_input(run.get(), 0, &tensor));
+  expect(tf_run_bind_output(run.get(), 0, nullptr));
+  expect(tf_run_prepare(run.get(), nullptr, nullptr, nullptr));
+  expect(tf_run_execute(run.get()));
+  expect(tf_run_start(run.get(), nullptr, nullptr));
+  expect(tf_run_enqueue(run.get(), nullptr, nullptr));
   end.set_value();
   work.join();
   run.wait();
@@ -232,12 +237,13 @@ TEST(ApiBadInput, CallbacksThatFail) {
   tf_run *run = nullptr;
   ASSERT_EQ(tf_run_create(compiled, &run), TF_OK);
   char *text = nullptr;
-  for (const auto &work :
-       {tf_verify(run, 4, fails, nullptr, &text), tf_tune(run, 5, fails, nullptr, &text),
-        tf_time(run, 5, fails, nullptr, &text)}) {
-    expect_error(work, TF_CANCELLED, "cancelled by the caller");
+  const auto expect = [&](tf_status status) {
+    expect_error(status, TF_CANCELLED, "cancelled by the caller");
     EXPECT_EQ(text, nullptr);
-  }
+  };
+  expect(tf_verify(run, 4, fails, nullptr, &text));
+  expect(tf_tune(run, 5, fails, nullptr, &text));
+  expect(tf_time(run, 5, fails, nullptr, &text));
   EXPECT_EQ(tf_verify(run, 4, nullptr, nullptr, &text), TF_OK);
   tf_free(text);
   tf_release(run);
