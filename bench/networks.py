@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whole networks on the CPU against onnxruntime, in alternating rounds on the same machine.
+"""Whole networks on the CPU against onnxruntime and OpenVINO, in alternating rounds on the same machine.
 
     bench/networks.py BUILD [--data ../shared/data] [--rounds 7] [--runs 15] [MODEL …]
 
-Needs `pip install onnxruntime numpy` in the Python that runs it. CSV: model, our and its median in milliseconds, ratio (its /
-ours), and the 10th and 90th percentile of the rounds' ratios. Both use all cores; a round is RUNS runs of each, one after
-another, with random input. Between them the peer's threads have time to fall asleep.
+Needs `pip install onnxruntime openvino numpy` in the Python that runs it; without OpenVINO onnxruntime alone is the peer. CSV:
+model, our median in milliseconds and each peer's, the ratio of the faster peer of a round to ours (above 1 we are faster; its
+median over the rounds), and the 10th and 90th percentile of these ratios. All use all cores in float32 (OpenVINO's latency
+hint); a round is RUNS runs of each, one after another, with random input. Between them the peers' threads fall asleep.
 """
 import argparse
+import math
 import os
 import pathlib
 import re
@@ -19,33 +21,71 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MODELS = ("models_light/light_resnet50.onnx", "models/squeezenet11_fp32/model.onnx", "models_light/light_densenet121.onnx")
+MODELS = (*(f"models_light/light_{name}.onnx" for name in ("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50",
+                                                           "shufflenet", "squeezenet", "vgg19", "zfnet512")),
+          *(f"models/{name}/model.onnx" for name in ("squeezenet11_fp32", "cifar_resnet56", "deeplabv3_mnv2", "fastestdet",
+                                                     "ultraface_rfb320", "yolox_nano", "yunet_120x160")))
+THREADS = len(os.sched_getaffinity(0))
 
 
-class Peer:
-    """A model in onnxruntime, every dimension that is not known 1."""
+def random_inputs(session):
+    """Float inputs of an onnxruntime session by name, every dimension that is not known 1."""
+    import numpy
+    shape = lambda value: [size if isinstance(size, int) else 1 for size in value.shape]
+    return {value.name: numpy.random.rand(*shape(value)).astype(numpy.float32) for value in session.get_inputs()}
+
+
+class Onnxruntime:
+    name = "onnxruntime"
 
     def __init__(self, model):
-        import numpy
         import onnxruntime
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = len(os.sched_getaffinity(0))
+        options.intra_op_num_threads = THREADS
         options.log_severity_level = 3
         self.session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        self.inputs = {}
-        for value in self.session.get_inputs():
-            shape = [size if isinstance(size, int) else 1 for size in value.shape]
-            self.inputs[value.name] = numpy.random.rand(*shape).astype(numpy.float32)
-        self.times(3)
+        self.inputs = random_inputs(self.session)
 
-    def times(self, runs):
-        """Milliseconds of each run."""
-        values = []
-        for _ in range(runs):
-            start = time.perf_counter()
-            self.session.run(None, self.inputs)
-            values.append(1e3 * (time.perf_counter() - start))
-        return values
+    def run(self):
+        self.session.run(None, self.inputs)
+
+
+class Openvino:
+    name = "openvino"
+
+    def __init__(self, model, inputs):
+        import openvino
+        core = openvino.Core()
+        read = core.read_model(str(model))
+        read.reshape({name: list(value.shape) for name, value in inputs.items()})
+        options = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_NUM_THREADS": THREADS, "INFERENCE_PRECISION_HINT": "f32"}
+        self.request = core.compile_model(read, "CPU", options).create_infer_request()
+        self.inputs = inputs
+
+    def run(self):
+        self.request.infer(self.inputs, share_inputs=True, share_outputs=True)
+
+
+def peers(model):
+    """The peers that are installed, warm."""
+    found = [Onnxruntime(model)]
+    try:
+        found.append(Openvino(model, found[0].inputs))
+    except ImportError:
+        pass
+    for peer in found:
+        median_ms(peer, 3)
+    return found
+
+
+def median_ms(peer, runs):
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        peer.run()
+        times.append(1e3 * (time.perf_counter() - start))
+    time.sleep(0.02)
+    return statistics.median(times)
 
 
 def ours(tilefuse, model, runs, cache):
@@ -58,27 +98,25 @@ def ours(tilefuse, model, runs, cache):
 
 
 def compare(tilefuse, model, rounds, runs):
-    """Our and the peer's median milliseconds, and the ratio of each round."""
+    """For each round our median milliseconds, then that of each peer by name."""
     with tempfile.TemporaryDirectory() as folder:
         cache = f"{folder}/kernels.sqlite"
-        peer = Peer(model)
+        beside = peers(model)
         ours(tilefuse, model, 1, cache)
-        pairs = []
-        for _ in range(rounds):
-            mine = ours(tilefuse, model, runs, cache)
-            pairs.append((mine, statistics.median(peer.times(runs))))
-            time.sleep(0.02)
-    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs), sorted(b / a for a, b in pairs)
+        return [(ours(tilefuse, model, runs, cache), {peer.name: median_ms(peer, runs) for peer in beside}) for _ in range(rounds)]
+
+
+HEADER = ("model", "ours_ms", "onnxruntime_ms", "openvino_ms", "ratio", "ratio_p10", "ratio_p90")
 
 
 def rows(tilefuse, data, rounds, runs, models=MODELS):
     for model in models:
-        mine, its, ratios = compare(tilefuse, data / model, rounds, runs)
-        at = lambda share: ratios[round(share * (len(ratios) - 1))]
-        yield (model, f"{mine:.2f}", f"{its:.2f}", f"{its / mine:.3f}", f"{at(0.1):.3f}", f"{at(0.9):.3f}")
-
-
-HEADER = ("model", "ours_ms", "onnxruntime_ms", "ratio", "ratio_p10", "ratio_p90")
+        measured = compare(tilefuse, data / model, rounds, runs)
+        ratios = sorted(min(its.values()) / mine for mine, its in measured)
+        at = lambda share: f"{ratios[round(share * (len(ratios) - 1))]:.3f}"
+        median_of = lambda name: f"{statistics.median(its[name] for _, its in measured):.2f}" if name in measured[0][1] else ""
+        yield (model, f"{statistics.median(mine for mine, _ in measured):.2f}", median_of("onnxruntime"), median_of("openvino"),
+               f"{statistics.median(ratios):.3f}", at(0.1), at(0.9))
 
 
 def main():
@@ -88,11 +126,14 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, default=ROOT.parent / "shared/data")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--runs", type=int, default=15)
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     print(",".join(HEADER))
+    ratios = []
     for row in rows(str(args.build.resolve() / "bin/tilefuse"), args.data, args.rounds, args.runs, args.models or MODELS):
         print(",".join(row))
         sys.stdout.flush()
+        ratios.append(float(row[4]))
+    print(f"# geometric mean {math.exp(statistics.fmean(map(math.log, ratios))):.3f}, least {min(ratios):.3f}")
 
 
 if __name__ == "__main__":
