@@ -321,10 +321,43 @@ TEST(LlvmMath, ExpIsWithinTwoUlps) {
 
 TEST(LlvmMath, TanhIsWithinTwoUlps) { EXPECT_LE(worst_ulps(ScalarOp::Tanh, 8, std::tanh), 2.0); }
 
-TEST(LlvmMath, LibraryFunctionsAreWithinTwoUlps) {
+TEST(LlvmMath, LogarithmIsWithinTwoUlps) {
   EXPECT_LE(worst_ulps(ScalarOp::Log, 8, std::log), 2.0);
+  EXPECT_LE(worst_ulps(ScalarOp::Log, 1, std::log), 2.0);
+}
+
+TEST(LlvmMath, ErrorFunctionIsWithinTwoUlps) {
   EXPECT_LE(worst_ulps(ScalarOp::Erf, 8, std::erf), 2.0);
-  EXPECT_LE(worst_ulps(ScalarOp::Sqrt, 8, std::sqrt), 0.51);
+}
+
+TEST(LlvmMath, RootIsRounded) { EXPECT_LE(worst_ulps(ScalarOp::Sqrt, 8, std::sqrt), 0.51); }
+
+// Powers of every 99991st float by exponents of all kinds, and all pairs of special numbers.
+TEST(LlvmMath, PowerIsRounded) {
+  std::vector<float> special = {0.0F,       -0.0F,         1.0F,        -1.0F,       HUGE_VALF,
+                                -HUGE_VALF, std::nanf(""), 0.5F,        -0.5F,       2.0F,
+                                -2.0F,      3.0F,          -3.0F,       0.75F,       1e-40F,
+                                -7.5F,      1e9F,          16777217.0F, 33554432.0F, 88.7F};
+  std::vector<float> bases = special;
+  for (std::uint64_t bits = 0; bits <= 0xFFFFFFFFU; bits += 99991)
+    bases.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  bases.resize(bases.size() / 16 * 16 + 16, 1.5F);
+  std::vector<float> out(bases.size());
+  Compiled compiled(
+      pointwise({DType::F32, DType::F32}, DType::F32, 16, static_cast<std::int64_t>(bases.size()),
+                [](Builder &b, auto args) { return b.scalar(ScalarOp::Pow, args); }));
+  double worst = 0;
+  for (const float exponent : special) {
+    std::vector<float> exponents(bases.size(), exponent);
+    compiled.run({bases.data(), exponents.data(), out.data()});
+    for (std::size_t i = 0; i < bases.size(); ++i) {
+      const double exact = std::pow(static_cast<double>(bases[i]), static_cast<double>(exponent));
+      worst = std::max(worst, ulps(out[i], exact));
+      EXPECT_TRUE(std::isnan(exact) || std::signbit(out[i]) == std::signbit(exact))
+          << bases[i] << " to the power " << exponent;
+    }
+  }
+  EXPECT_LE(worst, 0.51);
 }
 
 TEST(LlvmMath, ExactPoints) {

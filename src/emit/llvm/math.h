@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementary functions. exp and tanh of f32 are polynomials on whole vectors (within 2 units in the
-// last place over the full range, exact at 0, infinities and NaN); everything else calls the C
-// library once per lane, by names that the loader of objects knows (runtime/cpu/elf_loader.cpp).
+// Elementary functions. Those of f32 are polynomials on whole vectors (within 2 units in the last
+// place over the full range, exact at 0, infinities and NaN); sine, cosine and everything of f64
+// call the C library once per lane, by names that the loader of objects knows
+// (runtime/cpu/elf_loader.cpp).
 #pragma once
 
 #include <span>
@@ -15,6 +16,13 @@ namespace tilefuse::emit::native {
 llvm::Value *emit_exp_f32(Ir &ir, llvm::Value *x);
 // tanh(x) of float or <N x float>.
 llvm::Value *emit_tanh_f32(Ir &ir, llvm::Value *x);
+// The natural logarithm of float or <N x float>.
+llvm::Value *emit_log_f32(Ir &ir, llvm::Value *x);
+// The error function of float or <N x float>.
+llvm::Value *emit_erf_f32(Ir &ir, llvm::Value *x);
+// x^y of float or <N x float>, special cases as those of the C library (C17, annex F.10.4.4);
+// computed in double, so that a power that is a float comes out exact.
+llvm::Value *emit_pow_f32(Ir &ir, llvm::Value *x, llvm::Value *y);
 
 // The C function `name` ("pow"; "powf" for f32), applied lane by lane to one or two operands of
 // equal float types.

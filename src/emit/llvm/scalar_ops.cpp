@@ -97,15 +97,15 @@ llvm::Value *float_op(Ir &ir, ScalarOp op, DType elem, std::span<llvm::Value *co
   case ScalarOp::Tanh:
     return is_f32 ? emit_tanh_f32(ir, v[0]) : emit_libm(ir, "tanh", v);
   case ScalarOp::Log:
-    return emit_libm(ir, "log", v);
+    return is_f32 ? emit_log_f32(ir, v[0]) : emit_libm(ir, "log", v);
   case ScalarOp::Erf:
-    return emit_libm(ir, "erf", v);
+    return is_f32 ? emit_erf_f32(ir, v[0]) : emit_libm(ir, "erf", v);
   case ScalarOp::Sin:
     return emit_libm(ir, "sin", v);
   case ScalarOp::Cos:
     return emit_libm(ir, "cos", v);
   case ScalarOp::Pow:
-    return emit_libm(ir, "pow", v);
+    return is_f32 ? emit_pow_f32(ir, v[0], v[1]) : emit_libm(ir, "pow", v);
   case ScalarOp::Mod:
     return emit_libm(ir, "fmod", v);
   case ScalarOp::Sqrt:
