@@ -32,7 +32,7 @@ Space::Space(const Nest &nest, const Target &target, cost::LaneCounts &counts, c
   std::optional<IndexId> lane = is_vector ? fastest_output() : work_item_index();
   if (dot != nullptr)
     lane = dot_lanes(nest, *dot);
-  take_axes({lane, fastest_output(lane)});
+  take_axes({lane, copies_beside(lane)});
 }
 
 void Space::take_axes(const Axes &axes) {
@@ -87,7 +87,7 @@ std::vector<Space::Axes> Space::vector_axes() const {
   }
   // One index moves both factors, as in a depthwise layer: lanes along it.
   if (const std::optional<IndexId> shared = shared_index(); all.size() == 1 && shared != lane_)
-    all.push_back({shared, fastest_output(shared)});
+    all.push_back({shared, copies_beside(shared)});
   return all;
 }
 
@@ -95,8 +95,7 @@ std::vector<Space::Axes> Space::vector_axes() const {
 std::optional<IndexId> Space::shared_index() const {
   std::optional<IndexId> longest = lane_;
   for (const IndexId i : output_indices(nest_))
-    if (nest::moves(nest_.inputs[0], i) && nest::moves(nest_.inputs[1], i) &&
-        extent(i) > kShortLoop && extent(i) > extent(*longest))
+    if (moves_all_inputs(i) && extent(i) > kShortLoop && extent(i) > extent(*longest))
       longest = i;
   return longest;
 }
@@ -124,6 +123,24 @@ std::optional<IndexId> Space::fastest_output(std::optional<IndexId> excluded) co
         (!best || std::llabs(out_.coeff[i]) < std::llabs(out_.coeff[*best])))
       best = i;
   return best;
+}
+
+// The output index whose register copies stand beside lanes along `lane`: the fastest in the result
+// of those that leave one of two factors in place, so that copies share what they read of it. An
+// index that moves both, as groups and batches do, serves where there is no other.
+std::optional<IndexId> Space::copies_beside(std::optional<IndexId> lane) const {
+  std::optional<IndexId> best;
+  for (const IndexId i : output_indices(nest_))
+    if (i != lane && extent(i) > 1 && !moves_all_inputs(i) &&
+        (!best || std::llabs(out_.coeff[i]) < std::llabs(out_.coeff[*best])))
+      best = i;
+  return best ? best : fastest_output(lane);
+}
+
+bool Space::moves_all_inputs(IndexId index) const {
+  return nest_.inputs.size() > 1 &&
+         std::all_of(nest_.inputs.begin(), nest_.inputs.end(),
+                     [&](const nest::Operand &input) { return nest::moves(input, index); });
 }
 
 // Work-items want many neighbours: the index of least stride that has enough, else the longest.

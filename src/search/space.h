@@ -44,6 +44,8 @@ public:
 private:
   std::int64_t extent(IndexId i) const { return nest::extent(nest_, i); }
   std::optional<IndexId> fastest_output(std::optional<IndexId> excluded = std::nullopt) const;
+  std::optional<IndexId> copies_beside(std::optional<IndexId> lane) const;
+  bool moves_all_inputs(IndexId index) const;
   std::optional<IndexId> work_item_index() const;
   // Indices of the lanes, and of the register copies beside them.
   struct Axes {

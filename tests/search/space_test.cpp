@@ -87,6 +87,23 @@ TEST(Space, WindowsOfFilterGradientsAreHeldByABlock) {
   EXPECT_NE(text.find("stage  0"), std::string::npos) << text;
 }
 
+// Groups lie next to the channels of the result, yet copies along them would share nothing: they
+// stand along the row, as those of a layer of one group do.
+TEST(Space, CopiesOfAGroupedLayerStandAlongTheRow) {
+  const std::string text = picked(nest::parse_nest(R"(nest conv {
+    index g 2, m 128, y 26, x 26 | c 48, r 5, s 5
+    slot 0 f32 64896, 1 f32 307200, 2 f32 173056
+    acc f32 = sum mul
+    in 0 + 0 [g:2*48, c:48*1, y + r - 2:26?*2496, x + s - 2:26?*96]
+    in 1 + 0 const [g:2*153600, m:128*1200, c:48*25, r:5*5, s:5*1]
+    out 2 + 0 [g:2*128, m:128*1, y:26*6656, x:26*256]
+    post acc
+  })"),
+                                  "cpu_avx512");
+  EXPECT_NE(text.find("reg    m:2 x:1"), std::string::npos) << text;
+  EXPECT_EQ(text.find(" g:2"), std::string::npos) << text;
+}
+
 TEST(Space, WindowsOfDepthwiseLayersAreNotPrefetched) {
   const nest::Nest nest = nest::parse_nest(R"(nest conv {
     index c 512, y 14, x 14 | r 3, s 3
