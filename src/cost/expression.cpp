@@ -14,11 +14,14 @@ double expression_slots(const program::Expr &expr) {
   switch (expr.op) {
   case ScalarOp::Exp:
   case ScalarOp::Tanh:
-    return slots + 30;
   case ScalarOp::Log:
-  case ScalarOp::Pow:
+    return slots + 30;
   case ScalarOp::Erf:
-  case ScalarOp::Sin:
+    return slots + 50;
+  case ScalarOp::Pow: // in double
+    return slots + 150;
+  case ScalarOp::Sin: // by the C library on a CPU
+
   case ScalarOp::Cos:
     return slots + 200;
   case ScalarOp::Div:
