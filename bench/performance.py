@@ -35,10 +35,13 @@ def spread(row, median, low="p10_ms", high="p90_ms"):
 
 def networks():
     note, cpu = read_table("cpu_networks.csv")
-    text = f"\n## Whole networks\n\nCPU beside onnxruntime, float32, interleaved rounds: {note} ({of('cpu_networks.csv')}).\n\n"
-    text += markdown(["model", "ms", "onnxruntime ms", "ratio (p10–p90)"],
+    ratios = [float(row["ratio"]) for row in cpu]
+    text = (f"\n## Whole networks\n\nCPU beside onnxruntime and OpenVINO, float32, interleaved rounds; the ratio is that of the faster of both in each "
+            f"round: {note} ({of('cpu_networks.csv')}). Geometric mean {geomean(ratios):.2f}, least {min(ratios):.2f}.\n\n")
+    text += markdown(["model", "ms", "onnxruntime ms", "OpenVINO ms", "ratio (p10–p90)"],
                      ([row["model"].rsplit("/", 1)[1].removesuffix(".onnx") if row["model"].count("/") == 1 else row["model"].split("/")[1],
-                       row["ours_ms"], row["onnxruntime_ms"], f"{row['ratio']} ({row['ratio_p10']}–{row['ratio_p90']})"] for row in cpu))
+                       row["ours_ms"], row["onnxruntime_ms"], row["openvino_ms"], f"{row['ratio']} ({row['ratio_p10']}–{row['ratio_p90']})"]
+                      for row in cpu))
     rows = [row for row in read_table("networks.csv")[1] if row["machine"] == "NVIDIA H200" and row["commit"] != "b0e53de"]
     latest = {}
     for row in rows:  # the first row of a case is the last measured
