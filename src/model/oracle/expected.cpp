@@ -96,13 +96,16 @@ Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots
     : nest_(nest), input_roundoff_(input_roundoff), values_{nest, {}}, magnitudes_{nest, {}} {
   for (std::size_t s = 0; s < nest.slots.size(); ++s) {
     slots_.emplace_back(slots[s].begin(), slots[s].end());
-    const bool is_read = std::any_of(nest.inputs.begin(), nest.inputs.end(), [&](const auto &in) {
-      return in.slot == static_cast<SlotId>(s);
-    });
+    const auto reads = [&](auto first, auto last) {
+      return std::any_of(first, last, [&](const Operand &in) { return in.slot == SlotId(s); });
+    };
+    const auto first_position = nest.inputs.end() - static_cast<std::ptrdiff_t>(positions(nest));
+    const bool is_value = reads(nest.inputs.begin(), first_position);
+    const bool is_read = is_value || reads(first_position, nest.inputs.end());
     values_.slots.push_back(is_read ? widened(values_.nest.slots[s], slots_[s], false) : Bytes());
-    magnitudes_.slots.push_back(is_read ? widened(magnitudes_.nest.slots[s], slots_[s], true)
+    magnitudes_.slots.push_back(is_read ? widened(magnitudes_.nest.slots[s], slots_[s], is_value)
                                         : Bytes());
-    if (is_read && s < errors.size())
+    if (is_value && s < errors.size())
       widen_by(magnitudes_.slots.back(), errors[s]);
   }
   if (nest.agg == Agg::Product && nest.comb != Comb::Term)

@@ -269,6 +269,34 @@ Nest map(Random &random, DType type) {
   return make.nest();
 }
 
+// Rows of a tensor, or elements of each of its images, that positions name, inside it and outside;
+// now and then as taps with weights.
+Nest picks(Random &random, DType type) {
+  NestMaker make(random, "pick", type);
+  const int n = make.output("n", random.between(1, 2));
+  const int e = make.output("e", random.of<std::int64_t>({1, 3, 7}));
+  const int c = make.output("c", random.of<std::int64_t>({1, 3, 8, 17}));
+  const int t = make.reduced("t", random.between(1, 3));
+  make.nest().agg = Agg::Sum;
+  make.nest().comb = Comb::Pick;
+  const Subscript picked{{}, 0, random.of<std::int64_t>({1, 3, 5})};
+  make.input({make.whole(n), picked, make.whole(c)});
+  std::vector<Subscript> at = {make.whole(e), make.whole(t)};
+  if (random.chance(50))
+    make.input(at, random.chance(50));
+  if (random.chance(50))
+    at.push_back(make.whole(n));
+  const DType positions = random.of({DType::I32, DType::I64, DType::I8});
+  make.nest().inputs.push_back(make.operand(at, positions, random.chance(30)));
+  nest::Dim &dim = make.nest().inputs[0].dims[1];
+  dim.by = static_cast<int>(make.nest().inputs.size()) - 1;
+  dim.guarded = true;
+  const std::vector<Subscript> out = {make.whole(n), make.whole(e), make.whole(c)};
+  make.out(out, out_type(random, type));
+  make.add_post(out);
+  return make.nest();
+}
+
 // Any affine subscripts and constraints.
 Nest affine(Random &random, DType type) {
   NestMaker make(random, "affine", type);
@@ -319,7 +347,7 @@ Nest affine(Random &random, DType type) {
 Nest random_nest(Random &random) {
   const DType type = random.of({DType::F32, DType::F32, DType::F32, DType::F16, DType::BF16,
                                 DType::F64, DType::I8, DType::U8, DType::I32});
-  switch (random.between(0, 10)) {
+  switch (random.between(0, 11)) {
   case 0:
     return map(random, type);
   case 1:
@@ -338,6 +366,8 @@ Nest random_nest(Random &random) {
     return filter_gradient(random, type);
   case 8:
     return affine(random, type);
+  case 9:
+    return picks(random, type);
   default:
     return convolution(random, type, false);
   }
