@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/expression.h"
 
+#include "program/known_division.h"
+
 namespace tilefuse::cost {
 
 double expression_slots(const program::Expr &expr) {
   double slots = 0;
+  if (program::known_division(expr)) // two products, a sum that rounds
+    return expression_slots(expr.args[0].args[0]) + 3;
   for (const program::Expr &arg : expr.args)
     slots += expression_slots(arg);
   if (expr.kind == program::Expr::Kind::Operand)

@@ -4,6 +4,8 @@
 #include "base/index.h"
 #include "lower/context.h"
 #include "nest/index.h"
+#include "program/known_division.h"
+#include "program/value_range.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -36,6 +38,24 @@ ExprRef finished(kernel::Builder &b, ExprRef acc, kernel::Type type) {
   return acc->type.elem == DType::I32 ? wrapped(b, acc) : acc;
 }
 
+// x / divisor where it is rounded to a whole number at once.
+ExprRef divided(kernel::Builder &b, ExprRef x, Reciprocal by) {
+  const ExprRef high = b.real(static_cast<double>(by.high), x->type);
+  if (by.low == 0)
+    return b.mul(x, high);
+  return b.fma(x, high, b.mul(x, b.real(static_cast<double>(by.low), x->type)));
+}
+
+// A number below 2^22 rounded to even by two additions, which devices do quicker than they round.
+ExprRef rounded(kernel::Builder &b, ExprRef x) {
+  const ExprRef whole = b.real(0x1.8p23, x->type); // beside which units are the last places
+  return b.sub(b.add(x, whole), whole);
+}
+
+bool is_below(const Expr &expr, double limit) {
+  return expr.type == DType::F32 && largest(program::value_range(expr)) < limit;
+}
+
 } // namespace
 
 ExprRef expr_value(kernel::Builder &b, const Expr &expr, int lanes, ExprRef acc,
@@ -53,9 +73,14 @@ ExprRef expr_value(kernel::Builder &b, const Expr &expr, int lanes, ExprRef acc,
   case Expr::Kind::Call:
     break;
   }
+  if (const std::optional<Reciprocal> by = program::known_division(expr))
+    return b.scalar(expr.op,
+                    {divided(b, expr_value(b, expr.args[0].args[0], lanes, acc, load), *by)});
   std::vector<ExprRef> args;
   for (const Expr &arg : expr.args)
     args.push_back(expr_value(b, arg, lanes, acc, load));
+  if (expr.op == ScalarOp::Round && is_below(expr.args[0], 0x1p22))
+    return rounded(b, args[0]);
   if (type.elem == DType::I32 && may_overflow(expr.op))
     return wrapping(b, expr.op, std::move(args));
   return b.scalar(expr.op, std::move(args));

@@ -14,6 +14,7 @@
 #include "nest/flatten/flatten.h"
 #include "nest/flatten/merge.h"
 #include "nest/index.h"
+#include "program/precision/held_integers.h"
 #include "program/rewrite/rewrite.h"
 #include "program/rewrite/split_maps.h"
 
@@ -164,7 +165,7 @@ Draft fuse(Draft producer, const Draft &map, const std::vector<Linear> &indices,
     const Operand operand = carry(producer, map, map.nest.extras[k], indices);
     leaves.push_back(program::operand(extra_position(producer.nest, operand), type));
   }
-  producer.nest.post = substitute(map.nest.post, leaves);
+  producer.nest.post = program::held_integers(substitute(map.nest.post, leaves));
   producer.nest.out = carry(producer, map, map.nest.out, indices);
   if (producer.origin != map.origin && !producer.origin.ends_with(" + " + map.origin))
     producer.origin += " + " + map.origin; // a node of several statements is named once

@@ -225,7 +225,7 @@ private:
       rounding = shifted(rounding, kSigned);
     Expr expr = inner && is_sum_of_integers(limited)
                     ? to_expr(program_, operands, limited, DType::F32)
-                    : literal(map, *rounding.value, operands);
+                    : without_bounds(literal(map, *rounding.value, operands), rounding);
     expr = rounded(program_, operands, std::move(expr), rounding, shifts ? DType::U8 : type);
     if (!shifts)
       return keep({statement.out, Map{std::move(expr), operands.ids()}, statement.origin});
@@ -251,6 +251,33 @@ private:
     for (Expr &arg : copy.args)
       arg = rebuilt(map, arg, operands);
     return copy;
+  }
+
+  // Bounds of what is divided by a constant are those of the integers.
+  static Expr without_bounds(Expr expr, Rounding &rounding) {
+    if (expr.kind != Expr::Kind::Call || expr.op != ScalarOp::Div ||
+        expr.args[1].kind != Expr::Kind::Const || expr.args[1].value <= 0 ||
+        !rounding.zero.is_single())
+      return expr;
+    const auto by = static_cast<float>(expr.args[1].value);
+    for (Expr &inner = expr.args[0]; is_bounded(inner);) {
+      const double quotient = static_cast<double>(static_cast<float>(inner.args[1].value) / by);
+      const double whole = std::nearbyint(quotient) + rounding.zero.single();
+      if (inner.op == ScalarOp::Max && whole <= rounding.high)
+        rounding.low = std::max(rounding.low, whole);
+      else if (inner.op == ScalarOp::Min && whole >= rounding.low)
+        rounding.high = std::min(rounding.high, whole);
+      else
+        break;
+      Expr rest = std::move(inner.args[0]);
+      inner = std::move(rest);
+    }
+    return expr;
+  }
+
+  static bool is_bounded(const Expr &expr) {
+    return expr.kind == Expr::Kind::Call && is_one_of(expr.op, {ScalarOp::Max, ScalarOp::Min}) &&
+           expr.args[1].kind == Expr::Kind::Const;
   }
 
   // Bounds that are the same everywhere are those of the integers.
