@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "base/index.h"
+#include "cost/expression.h"
 #include "cost/footprint.h"
 #include "cost/gpu/core_results.h"
 #include "cost/gpu/fed_ring.h"
@@ -106,12 +107,16 @@ double CoreModel::step_cycles(double resident) const {
          rates.mma_step_cycles;
 }
 
-// Of all resident blocks' results.
+// Of all resident blocks' results, with what post-ops read and issue.
 double CoreModel::store_cycles(double resident) const {
   const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
+  const auto results = static_cast<double>(gemm.tile.rows * gemm.tile.columns);
   const double bytes =
-      static_cast<double>(gemm.tile.rows * gemm.tile.columns * size_bytes(out.type));
-  return resident * std::max(bytes / rates.store_bytes_per_cycle, scattered_cycles(gemm, target));
+      results * (static_cast<double>(size_bytes(out.type)) + operand_bytes(gemm.nest));
+  const double issued =
+      results * expression_slots(gemm.nest.post) / (rates.schedulers * rates.scheduler_lanes);
+  return resident *
+         std::max({bytes / rates.store_bytes_per_cycle, issued, scattered_cycles(gemm, target)});
 }
 
 double CoreModel::unique_bytes() const { return touched_bytes(gemm.nest) + fed.memory_bytes; }

@@ -14,7 +14,30 @@ namespace {
 // Neighbouring pixels that the work-items of a warp store at once.
 constexpr double kPixels = 8;
 
+// Of a tensor that is read once for each result.
+std::int64_t results_of(const nest::Nest &nest) {
+  std::int64_t results = 1;
+  for (int i = 0; i < nest.output_indices; ++i)
+    results *= nest.indices[at(i)].extent;
+  return results;
+}
+
 } // namespace
+
+double operand_bytes(const nest::Nest &nest) {
+  double bytes = 0;
+  for (const nest::Operand &extra : nest.extras)
+    if (nest.slots[extra.slot].elems >= results_of(nest))
+      bytes += static_cast<double>(size_bytes(type_of(nest, extra)));
+  return bytes;
+}
+
+double whole_operands(const nest::Nest &nest) {
+  return static_cast<double>(
+      std::count_if(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
+        return nest.slots[extra.slot].elems >= results_of(nest);
+      }));
+}
 
 double scattered_cycles(const schedule::Gemm &gemm, const Target &target) {
   const nest::Linear out = nest::flat(gemm.nest.out, gemm.nest.indices.size());

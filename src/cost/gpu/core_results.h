@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What storing the results of a matrix instruction asks of the second-level cache where channels
-// are no neighbours in the result.
+// What the end of a tile of matrix instructions asks besides storing its results: of the second-level
+// cache where channels are no neighbours in the result, and for what post-ops read.
 #pragma once
 
 #include "schedule/mma/core.h"
@@ -11,5 +11,10 @@ namespace tilefuse::cost {
 // Cycles of a multiprocessor in which the sectors that a tile's results touch reach the
 // second-level cache; 0 where runs of channels fill them.
 double scattered_cycles(const schedule::Gemm &gemm, const Target &target);
+
+// Operands of post-ops that have an element for every result.
+double whole_operands(const nest::Nest &nest);
+// Bytes of them for each result.
+double operand_bytes(const nest::Nest &nest);
 
 } // namespace tilefuse::cost

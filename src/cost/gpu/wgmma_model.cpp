@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "base/index.h"
+#include "cost/expression.h"
 #include "cost/footprint.h"
 #include "cost/gpu/core_results.h"
 #include "cost/gpu/fed_ring.h"
@@ -31,6 +32,7 @@ namespace {
 
 constexpr int kShallow = 3;            // buffers
 constexpr double kResultCycles = 5.72; // of a four warps' 128 results at the end of a tile
+constexpr double kPlainSlots = 6;      // of post-ops, in these cycles
 constexpr double kLongerStore = 1.4;   // results that leave in boxes
 constexpr double kLongerExchange = 2;  // results that warps exchange
 constexpr double kFetchedCycles = 3;   // of such that were fetched ahead
@@ -219,24 +221,19 @@ double WgmmaModel::steps_cycles() const {
 double WgmmaModel::operand_cycles() const {
   if (gemm.schedule.tiles.persistent == 0)
     return 0;
-  std::int64_t results = 1;
-  for (int i = 0; i < gemm.nest.output_indices; ++i)
-    results *= gemm.nest.indices[at(i)].extent;
-  const auto whole = std::count_if(
-      gemm.nest.extras.begin(), gemm.nest.extras.end(),
-      [&](const nest::Operand &extra) { return gemm.nest.slots[extra.slot].elems >= results; });
   const auto fetched =
       static_cast<double>(gemm.schedule.extra.stages > 0 ? ahead_operands(gemm).size() : 0);
   return fetched * kFetchedCycles +
-         (static_cast<double>(whole) - fetched) * rates.operand_read_cycles;
+         (whole_operands(gemm.nest) - fetched) * rates.operand_read_cycles;
 }
 
 double WgmmaModel::result_cycles() const {
   const double longer = gemm.schedule.store == schedule::Store::Tma ? kLongerStore
                         : exchanges(gemm)                           ? kLongerExchange
                                                                     : 1;
+  const double post = std::max(0.0, expression_slots(gemm.nest.post) - kPlainSlots);
   const double issued = static_cast<double>(gemm.tile.warp_rows * gemm.tile.warp_columns) / kItems *
-                        (kResultCycles * longer + operand_cycles());
+                        (kResultCycles * longer + operand_cycles() + post);
   return std::max(issued, scattered_cycles(gemm, target)) /
          static_cast<double>(gemm.schedule.tiles.split_k);
 }
