@@ -70,6 +70,13 @@ constexpr const char *kConvs[] = {
   const %1 "w" : f16[2, 3, 3, 3, 3]
   %2 "y" : f16[1, 2, 4, 3, 3] = sum[n, m, z, y, x, c, q, r, s](%0[n, c, z + q - 1, 2*y + r - 1, 2*x + s - 1] * %1[m, c, q, r, s]) -> [n, m, z, y, x]
   output %2
+})",
+    // of integers with and without sign
+    R"(program "p" {
+  input %0 "x" : u8[1, 3, 9, 11]
+  const %1 "w" : i8[4, 3, 3, 3]
+  %2 "y" : i32[1, 4, 4, 5] = sum[n, m, y, x, c, r, s](%0[n, c, 2*y + r, 2*x + s] * %1[m, c, r, s]) -> [n, m, y, x]
+  output %2
 })"};
 
 TEST(FirstLayer, GivesTheSameValues) {

@@ -12,6 +12,7 @@
 #include "program/rewrite/first_layer_filter.h"
 #include "program/rewrite/first_layer_input.h"
 #include "program/rewrite/rows_of_taps.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::program {
 namespace {
@@ -99,7 +100,7 @@ private:
     const Tensor &filter = tensor(conv.filter);
     const DType type = tensor(conv.data).type;
     return tensor(conv.data).shape[conv.channel_in_data] <= kMostTapChannels &&
-           type == filter.type && (is_float(type) || type == DType::I8) &&
+           (is_byte(type) ? is_byte(filter.type) : is_float(type) && type == filter.type) &&
            size_bytes(type) <= kMostBytes && conv.spatial.back().window.dilation == 1;
   }
 

@@ -33,7 +33,7 @@ struct WidenedFirstLayers {
 // Whether a statement is to be computed in the other form: two programs of it alone.
 using TakesForm = std::function<bool(const Program &plain, const Program &widened)>;
 
-// Of convolutions of i8 or of floats of 2 bytes, whose taps along the last
+// Of convolutions of integers of 8 bits or of floats of 2 bytes, whose taps along the last
 // spatial dimension of the data are neighbours, and their gradients; where `takes` agrees.
 WidenedFirstLayers widen_first_layers(const Program &program, const TakesForm &takes);
 
