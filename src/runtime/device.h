@@ -54,6 +54,9 @@ public:
   virtual void *release() = 0;
 };
 
+struct Timeline; // timeline.h
+class Recorded;
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -104,6 +107,9 @@ public:
     for (Launchable *kernel : kernels)
       launch(*kernel);
   }
+  // Launches with what runs beside them, for many runs; the device and all that is named outlive the
+  // result.
+  virtual std::unique_ptr<Recorded> record(Timeline timeline);
   virtual void finish() = 0;
   // Work is queued in `queue` of the caller's from now on; null: where it was when the device was
   // made. Error{Unsupported} where the device has no queues, Error{Device} for a queue of another

@@ -18,6 +18,8 @@ public:
 
   virtual int rank() const = 0;
   virtual int count() const = 0;
+  // Whether calls are queued, so that they can run beside the device's kernels.
+  virtual bool overlaps() const { return false; }
 
   // `from` and `to` are count() equal parts. Part w of `from` goes to worker w, where it becomes
   // part rank() of `to`.

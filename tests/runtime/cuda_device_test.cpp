@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the CUDA back end asks of the driver, with a driver that does nothing (fake_cuda.cpp): a
 // list of launches is recorded once and is one call from then on, and only reading and finishing
-// wait. The device's own streams are 1, where work goes, and 2, beside it.
+// wait. The device's own streams are 1, where work goes, 2, for writes beside it, and 3, for what runs
+// beside a timeline.
 #include <array>
 #include <cstdlib>
 
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/device.h"
+#include "runtime/timeline.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -73,6 +75,54 @@ TEST_F(CudaCalls, AListIsOneGraphLaunch) {
   EXPECT_EQ(taken(), "record in 1\nlaunch in 1\nrecorded\ngraph in 1\n");
   device_->launch_all(list()); // several lists are kept
   EXPECT_EQ(taken(), "graph in 1\n");
+}
+
+// What runs beside kernels is forked behind one of them and joined in front of another, by events; the
+// first run is sent as it is, the others are one graph.
+TEST_F(CudaCalls, ATimelineIsForkedAndJoined) {
+  const std::string text = "launch in 1\nmark in 1\nbehind mark in 3\ncopy in 3\nlaunch in 3\n"
+                           "launch in 1\nTIME in 1\nmark in 3\nbehind mark in 1\nTIME in 1\n"
+                           "launch in 1\n";
+  const auto with = [&](const std::string &time) {
+    std::string made = text;
+    for (std::size_t place = 0; (place = made.find("TIME")) != std::string::npos;)
+      made.replace(place, 4, time);
+    return made;
+  };
+  const auto send = [&] {
+    device_->copy({memory_.get(), 0, 4}, {memory_.get(), 256, 4});
+    device_->launch(*kernels_[0]);
+  };
+  const std::unique_ptr<Recorded> recorded =
+      device_->record({.kernels = list(), .beside = {{1, 2, send}}});
+  recorded->launch();
+  EXPECT_EQ(taken(), with("time"));
+  recorded->launch();
+  EXPECT_EQ(taken(), "record in 1\n" + with("time of a graph") + "recorded\ngraph in 1\n");
+  recorded->launch();
+  EXPECT_EQ(taken(), "graph in 1\n");
+  EXPECT_EQ(recorded->waited(), 2e-3); // as the fake clock says
+}
+
+TEST_F(CudaCalls, ATimelineWithNothingBesideIsAList) {
+  const std::unique_ptr<Recorded> recorded = device_->record({.kernels = list()});
+  for (int run = 0; run < 3; ++run)
+    recorded->launch();
+  EXPECT_EQ(taken(),
+            "launch in 1\nlaunch in 1\nlaunch in 1\n" + kRecorded + "graph in 1\ngraph in 1\n");
+  EXPECT_EQ(recorded->waited(), 0);
+}
+
+// Work goes on where it went when what runs beside cannot be sent.
+TEST_F(CudaCalls, ATimelineThatFailsLeavesTheStream) {
+  const auto fail = [] { throw Error(ErrorCode::Device, "gone"); };
+  const std::unique_ptr<Recorded> recorded =
+      device_->record({.kernels = list(), .beside = {{3, 3, fail}}});
+  EXPECT_THROW(recorded->launch(), Error);
+  EXPECT_THROW(recorded->launch(), Error);
+  taken();
+  device_->finish();
+  EXPECT_EQ(taken(), "wait in 1\n");
 }
 
 // Lists are recorded in a stream of the device's own, whose work goes where the caller says.

@@ -109,6 +109,7 @@ int cuMemcpyDtoHAsync_v2(void *, unsigned long long, std::size_t, void *stream) 
 int cuMemcpyDtoDAsync_v2(unsigned long long, unsigned long long, std::size_t, void *stream) { return note_in("copy", stream); }
 int cuMemsetD8Async(unsigned long long, unsigned char, std::size_t, void *stream) { return note_in("zero", stream); }
 int cuStreamCreate(void **stream, unsigned) { return make_stream(stream); }
+int cuStreamCreateWithPriority(void **stream, unsigned, int) { return make_stream(stream); }
 int cuStreamDestroy_v2(void *) { return drop_stream(); }
 int cuStreamSynchronize(void *stream) { return note_in("wait", stream); }
 int cuStreamWaitEvent(void *stream, void *, unsigned) { return note_in("behind mark", stream); }
@@ -127,6 +128,7 @@ int cuGraphExecDestroy(void *) { return 0; }
 int cuEventCreate(void **event, unsigned) { *event = &calls; return 0; }
 int cuEventDestroy_v2(void *) { return 0; }
 int cuEventRecord(void *, void *stream) { return note_in("mark", stream); }
+int cuEventRecordWithFlags(void *, void *stream, unsigned flags) { return note_in(flags == 1 ? "time of a graph" : "time", stream); }
 int cuEventSynchronize(void *) { return note("wait for mark"); }
 int cuEventElapsedTime(float *milliseconds, void *, void *) { *milliseconds = 2; return 0; }
 }

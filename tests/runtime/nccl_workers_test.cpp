@@ -10,6 +10,7 @@
 
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/nccl_workers.h"
+#include "runtime/timeline.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -80,6 +81,24 @@ TEST_F(NcclCalls, PartsAreGatheredInPlace) {
   EXPECT_EQ(calls_(), fmt::format("gather {} {} 512 of 0\n", at(768), at(256)));
   second->sum({memory_.get(), 256, 1024});
   EXPECT_EQ(calls_(), fmt::format("sum {} {} 256 of 7 by 0\n", at(256), at(256)));
+}
+
+// What NCCL is asked beside a timeline goes to the stream beside, once plainly and once for the graph.
+TEST_F(NcclCalls, ExchangesAreRecorded) {
+  const std::unique_ptr<Workers> second = join(1);
+  EXPECT_TRUE(second->overlaps());
+  calls_();
+  const std::unique_ptr<Recorded> recorded =
+      device_->record({.beside = {{0, 0, [&] {
+                                     second->gather_parts({memory_.get(), 256, 1024});
+                                   }}}});
+  const std::string gather = fmt::format("gather {} {} 512 of 0\n", at(768), at(256));
+  const cuda::Stream before = cuda_stream(*device_);
+  for (const std::string &expected : {gather, gather, std::string()}) {
+    recorded->launch();
+    EXPECT_EQ(calls_(), expected);
+    EXPECT_EQ(cuda_stream(*device_), before);
+  }
 }
 
 // Sums by multicast would have an order of their own.

@@ -59,6 +59,7 @@ Opened<DriverApi> open_driver() {
   TILEFUSE_FIND(cuMemcpyDtoDAsync_v2);
   TILEFUSE_FIND(cuMemsetD8Async);
   TILEFUSE_FIND(cuStreamCreate);
+  TILEFUSE_FIND(cuStreamCreateWithPriority);
   TILEFUSE_FIND(cuStreamDestroy_v2);
   TILEFUSE_FIND(cuStreamSynchronize);
   TILEFUSE_FIND(cuStreamWaitEvent);
@@ -81,6 +82,7 @@ Opened<DriverApi> open_driver() {
   TILEFUSE_FIND(cuEventElapsedTime);
   std::string ignored;
   find(library, "cuTensorMapEncodeTiled", opened.api.cuTensorMapEncodeTiled, ignored);
+  find(library, "cuEventRecordWithFlags", opened.api.cuEventRecordWithFlags, ignored);
   find(library, "cuLaunchKernelEx", opened.api.cuLaunchKernelEx, ignored);
   find(library, "cuTensorMapEncodeIm2col", opened.api.cuTensorMapEncodeIm2col, ignored);
   if (!opened.why.empty())

@@ -36,6 +36,8 @@ enum Attribute : int {
 
 // Attributes of a function.
 constexpr unsigned kNonBlockingStream = 1;
+constexpr int kFirstOfAll = -100;       // a priority; the driver takes the nearest that it has
+constexpr unsigned kRecordExternal = 1; // a node of the graph that is recorded
 constexpr int kCaptureThreadLocal = 1;
 constexpr Result kOutOfMemory = 2; // CUDA_ERROR_OUT_OF_MEMORY
 constexpr int kMaxDynamicShared = 8;
@@ -78,6 +80,7 @@ struct DriverApi {
   Result (*cuMemcpyDtoDAsync_v2)(DevicePtr, DevicePtr, std::size_t, Stream);
   Result (*cuMemsetD8Async)(DevicePtr, unsigned char, std::size_t, Stream);
   Result (*cuStreamCreate)(Stream *, unsigned);
+  Result (*cuStreamCreateWithPriority)(Stream *, unsigned, int);
   Result (*cuStreamDestroy_v2)(Stream);
   Result (*cuStreamSynchronize)(Stream);
   Result (*cuStreamWaitEvent)(Stream, Event, unsigned);
@@ -98,6 +101,7 @@ struct DriverApi {
   Result (*cuEventCreate)(Event *, unsigned);
   Result (*cuEventDestroy_v2)(Event);
   Result (*cuEventRecord)(Event, Stream);
+  Result (*cuEventRecordWithFlags)(Event, Stream, unsigned); // null: CUDA 11.0
   Result (*cuEventSynchronize)(Event);
   Result (*cuEventElapsedTime)(float *, Event, Event);
   // Null where the driver is older than CUDA 12: see cuda_tensor_map.h.

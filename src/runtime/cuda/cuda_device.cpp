@@ -16,6 +16,7 @@
 #include "runtime/cuda/cuda_objects.h"
 #include "runtime/cuda/cuda_target.h"
 #include "runtime/cuda/cuda_tensor_map.h"
+#include "runtime/cuda/cuda_timeline.h"
 #include "runtime/device.h"
 
 namespace tilefuse::runtime {
@@ -192,19 +193,14 @@ public:
   }
 
   void launch(Launchable &kernel) override {
-    const auto &launchable = static_cast<CudaLaunchable &>(kernel);
-    if (launchable.blocks == 0)
-      return;
+    send(kernel, cx_->stream != cx_->beside); // what is beside follows what others sent
+  }
+
+  std::unique_ptr<Recorded> record(Timeline timeline) override {
     cx_->enter();
-    const auto arguments = const_cast<void **>(launchable.arguments.data());
-    const cuda::Result code =
-        starts_early_
-            ? launch_early(launchable, arguments)
-            : cx_->api.cuLaunchKernel(launchable.function, launchable.blocks, 1, 1,
-                                      launchable.block_size, 1, 1, launchable.shared_bytes,
-                                      cx_->stream, arguments, nullptr);
-    if (code != 0)
-      check(cx_->api, code, fmt::format("cuLaunchKernel of '{}'", launchable.name));
+    return std::make_unique<CudaTimeline>(
+        cx_, std::move(timeline),
+        [this](Launchable &kernel, bool is_early) { send(kernel, is_early); });
   }
 
   void launch_all(std::span<Launchable *const> kernels) override {
@@ -288,6 +284,22 @@ public:
   }
 
 private:
+  void send(Launchable &kernel, bool is_early) const {
+    const auto &launchable = static_cast<CudaLaunchable &>(kernel);
+    if (launchable.blocks == 0)
+      return;
+    cx_->enter();
+    const auto arguments = const_cast<void **>(launchable.arguments.data());
+    const cuda::Result code =
+        starts_early_ && is_early
+            ? launch_early(launchable, arguments)
+            : cx_->api.cuLaunchKernel(launchable.function, launchable.blocks, 1, 1,
+                                      launchable.block_size, 1, 1, launchable.shared_bytes,
+                                      cx_->stream, arguments, nullptr);
+    if (code != 0)
+      check(cx_->api, code, fmt::format("cuLaunchKernel of '{}'", launchable.name));
+  }
+
   // May start while the kernel in front runs its last blocks: emit/c/cuda.cpp has it wait.
   cuda::Result launch_early(const CudaLaunchable &launchable, void **arguments) const {
     cuda::LaunchAttribute early{.id = cuda::kStartsEarly};

@@ -28,13 +28,16 @@ public:
     enter();
     for (cuda::Stream *each : {&own, &transfers})
       cuda::check(api, api.cuStreamCreate(each, cuda::kNonBlockingStream), "cuStreamCreate");
+    cuda::check(
+        api, api.cuStreamCreateWithPriority(&beside, cuda::kNonBlockingStream, cuda::kFirstOfAll),
+        "cuStreamCreateWithPriority");
     stream = usual = own;
   }
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
   ~CudaContext() {
     api.cuCtxSetCurrent(context_);
-    for (const cuda::Stream each : {own, transfers})
+    for (const cuda::Stream each : {own, transfers, beside})
       if (each != nullptr)
         api.cuStreamDestroy_v2(each);
     api.cuDevicePrimaryCtxRelease_v2(device_);
@@ -59,6 +62,7 @@ public:
   cuda::Stream usual = nullptr;     // where work goes unless a caller says where
   cuda::Stream stream = nullptr;    // where it goes now
   cuda::Stream transfers = nullptr; // beside it
+  cuda::Stream beside = nullptr;    // of timelines; in front of what waits in the others
 
 private:
   int device_ = 0;

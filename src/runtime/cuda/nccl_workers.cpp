@@ -49,6 +49,7 @@ public:
 
   int rank() const override { return rank_; }
   int count() const override { return count_; }
+  bool overlaps() const override { return true; }
 
   void swap_parts(const Binding &from, const Binding &to) override {
     const cuda::Stream stream = cuda_stream(device_);

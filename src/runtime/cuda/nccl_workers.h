@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workers with a CUDA device each, connected by NCCL: what they exchange is queued on the device's
-// stream, and the host does not wait.
+// stream, and the host does not wait. Calls may be recorded (runtime/timeline.h) once one of their kind
+// was made; what was recorded is gone before the workers are.
 #pragma once
 
 #include <functional>
