@@ -7,7 +7,8 @@
 TILEFUSE is the program, of a build or of an unpacked archive of scripts/bundle.sh. Needs NumPy; NCCL is taken from PyTorch's
 folder nvidia/nccl/lib unless TILEFUSE_NCCL says where it is. NVLink multicast stays off (NCCL_NVLS_ENABLE=0). Written into OUT:
 
-    workers.csv   who, workers, batch per GPU, order, round, step_ms (median of the last 20 of 60 steps), images_per_second
+    workers.csv   who, workers, batch per GPU, order, round, step_ms (median of the last 20 of 60 steps), images_per_second,
+                  exchange_wait_ms (mean of them, by the device's clock)
     bits.csv      SHA-256 of the checkpoint after 50 steps of as many lanes as workers, by workers
     *.log         what the programs said; the kernel cache stays there too, so that a second call starts warm
 
@@ -110,7 +111,7 @@ class Bench:
                     row = list(csv.DictReader(open(run / "log.csv", encoding="utf-8")))[-1]
                     step_ms = float(row["step_ms"])
                     write("tilefuse", workers, self.arguments.batch, order, round_number, f"{step_ms:.3f}",
-                          f"{workers * self.arguments.batch / step_ms * 1e3:.1f}")
+                          f"{workers * self.arguments.batch / step_ms * 1e3:.1f}", f"{float(row['exchange_wait_ms']):.3f}")
                 if order == "tree" and "torch" in self.arguments.only:
                     self.time_torch(write, wanted, round_number)
 
@@ -122,7 +123,7 @@ class Bench:
                                   stdout=subprocess.PIPE, check=True)
             step_ms = float(done.stdout.splitlines()[-1].split(",")[2])
             write("torch DDP" if workers > 1 else "torch", workers, self.arguments.batch, "ring", round_number, f"{step_ms:.3f}",
-                  f"{workers * self.arguments.batch / step_ms * 1e3:.1f}")
+                  f"{workers * self.arguments.batch / step_ms * 1e3:.1f}", "")
 
     def compare_bits(self):
         lanes = self.arguments.workers
@@ -154,7 +155,7 @@ def main():
     same = bench.compare_bits() if "bits" in bench.arguments.only else True
     if "time" in bench.arguments.only:
         with open(bench.out / "workers.csv", "w", encoding="utf-8") as file:
-            print("who,workers,batch,order,round,step_ms,images_per_second", file=file, flush=True)
+            print("who,workers,batch,order,round,step_ms,images_per_second,exchange_wait_ms", file=file, flush=True)
 
             def write(*row):
                 print(*row, sep=",", file=file, flush=True)

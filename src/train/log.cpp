@@ -25,13 +25,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kHeader = "step,epoch,images,rate,loss,top1,images_per_second,step_ms,"
-                                     "input_wait_ms,gradient_norm,scale\n";
+                                     "input_wait_ms,exchange_wait_ms,gradient_norm,scale\n";
 
 // In the order of the columns.
 template <class Row> auto columns(Row &row) {
   return std::tie(row.step, row.epoch, row.images, row.rate, row.loss, row.top1,
-                  row.images_per_second, row.step_ms, row.input_wait_ms, row.gradient_norm,
-                  row.scale);
+                  row.images_per_second, row.step_ms, row.input_wait_ms, row.exchange_wait_ms,
+                  row.gradient_norm, row.scale);
 }
 
 template <class Number> bool parse(std::string_view &line, Number &number) {

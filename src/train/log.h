@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The log of a run as comma-separated values, one row per step that is reported:
 //
-//   step,epoch,images,rate,loss,top1,images_per_second,step_ms,input_wait_ms,gradient_norm,scale
-//   50,1,6400,0.02,1.81,0.34,472.5,270.9,0.1,2.4,1
+//   step,epoch,images,rate,loss,top1,images_per_second,step_ms,input_wait_ms,exchange_wait_ms,gradient_norm,scale
+//   50,1,6400,0.02,1.81,0.34,472.5,270.9,0.1,0,2.4,1
 //
 // Numbers are the shortest texts that read back as themselves. A row is on the disk once it is appended, but for crashes
 // of the machine; a row that was torn is cut off when the log is taken up again.
@@ -24,6 +24,7 @@ struct LogRow {
   double images_per_second = 0;
   double step_ms = 0;       // median since the row before
   double input_wait_ms = 0; // by step
+  double exchange_wait_ms = 0;
   double gradient_norm = 0;
   double scale = 1; // of the loss
   friend bool operator==(const LogRow &, const LogRow &) = default;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/phase.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/index.h"
 
@@ -15,6 +17,12 @@ model::SessionOptions with(model::SessionOptions options, const model::AppliedPr
 
 program::BufferId buffer_of(const model::Resident &resident, program::TensorId id) {
   return resident.compiled().stored.windows[at(id)].buffer;
+}
+
+bool uses(const std::vector<model::PlannedArgument> &launch, program::BufferId buffer) {
+  return std::any_of(launch.begin(), launch.end(), [&](const model::PlannedArgument &argument) {
+    return argument.constant < 0 && argument.buffer == buffer;
+  });
 }
 
 } // namespace
@@ -43,21 +51,25 @@ float Phase::number(std::size_t output) {
   return value;
 }
 
+std::size_t launches_using(const model::Resident &resident, std::size_t output) {
+  const program::BufferId buffer =
+      buffer_of(resident, resident.compiled().stored.program.outputs.at(output));
+  std::size_t count = resident.plan().launches.size();
+  while (count > 0 && !uses(resident.plan().launches[count - 1], buffer))
+    --count;
+  return count;
+}
+
 void check_in_place(const model::Resident &resident, std::size_t input, std::size_t output) {
   const program::Program &program = resident.compiled().stored.program;
   const program::BufferId from = buffer_of(resident, program.inputs.at(input));
   const program::BufferId to = buffer_of(resident, program.outputs.at(output));
   const std::vector<std::vector<model::PlannedArgument>> &launches = resident.plan().launches;
-  const auto uses = [&](std::size_t launch, program::BufferId buffer) {
-    for (const model::PlannedArgument &argument : launches[launch])
-      if (argument.constant < 0 && argument.buffer == buffer)
-        return true;
-    return false;
-  };
   bool is_written = false; // by an earlier launch
   for (std::size_t k = 0; k < launches.size(); ++k) {
-    TILEFUSE_CHECK(!is_written || !uses(k, from), "a state is read behind its next value");
-    is_written |= uses(k, to);
+    TILEFUSE_CHECK(!is_written || !uses(launches[k], from),
+                   "a state is read behind its next value");
+    is_written |= uses(launches[k], to);
   }
 }
 

@@ -52,6 +52,9 @@ private:
   model::Execution execution_;
 };
 
+// How many launches there are up to the last one that touches an output.
+std::size_t launches_using(const model::Resident &resident, std::size_t output);
+
 // That the next value of a state may lie in the state's own place: no kernel reads the input behind
 // the first that has to do with the output. Else it is a bug of ours.
 void check_in_place(const model::Resident &resident, std::size_t input, std::size_t output);

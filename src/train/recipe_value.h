@@ -34,6 +34,7 @@ struct Recipe {
     std::int64_t batch = 32;
     std::int64_t lanes = 1;        // batches of a step, a power of two, that workers share
     std::string exchange = "tree"; // how workers sum (lanes/exchange.h), or library
+    double bucket_mb = 16;         // that are exchanged together (lanes/buckets.h)
     std::int64_t epochs = 1;
     std::int64_t limit = 0; // of steps; 0: none
     std::int64_t pictures() const { return batch * lanes; } // of a step

@@ -56,6 +56,7 @@ struct Progress {
 Recipe comparable(const Recipe &given) {
   Recipe recipe = parse_recipe(to_text(given), "recipe");
   recipe.steps.limit = 0;
+  recipe.steps.bucket_mb = Recipe().steps.bucket_mb;
   recipe.keep = {};
   recipe.data.threads = 1;
   return recipe;
@@ -179,6 +180,7 @@ private:
     row_.top1 += static_cast<double>(report.hits);
     step_seconds_.push_back(report.seconds);
     row_.input_wait_ms += report.waited * 1e3;
+    row_.exchange_wait_ms += report.exchanged * 1e3;
     row_.rate = report.rate;
     row_.gradient_norm = report.gradient_norm;
     row_.scale = report.scale;
@@ -203,6 +205,7 @@ private:
     row_.loss /= steps;
     row_.top1 /= steps * batch;
     row_.input_wait_ms /= steps;
+    row_.exchange_wait_ms /= steps;
     row_.images_per_second = row_seconds_ > 0 ? steps * batch / row_seconds_ : 0;
     std::sort(step_seconds_.begin(), step_seconds_.end());
     row_.step_ms = step_seconds_[step_seconds_.size() / 2] * 1e3;

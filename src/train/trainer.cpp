@@ -21,7 +21,9 @@
 #include "data/loader.h"
 #include "model/plan/plan.h"
 #include "onnx/export.h"
+#include "runtime/timeline.h"
 #include "train/feed.h"
+#include "train/lanes/buckets.h"
 #include "train/lanes/exchange.h"
 #include "train/lanes/lane_sum.h"
 #include "train/phase.h"
@@ -71,8 +73,10 @@ struct Trainer::State : Setup {
   std::optional<Exchange> exchange; // where there are other workers
   std::optional<Phase> updating;
   std::optional<Evaluator> evaluator; // where there are test data
-  // By lane of this worker; the update's are behind the last one's, or behind the exchange.
-  std::vector<std::vector<runtime::Launchable *>> kernels;
+  // By lane of this worker; beside the last one runs the exchange, behind it the update.
+  std::vector<std::unique_ptr<runtime::Recorded>> timelines;
+  std::size_t launches = 0; // of a step
+  std::vector<Bucket> buckets;
   std::optional<data::Loader> loader; // from the step that it was made at
   std::optional<Feed> feed;           // of its batches
   std::int64_t classes = 0;
@@ -103,11 +107,9 @@ struct Trainer::State : Setup {
     return placed;
   }
 
-  std::size_t launches() const {
-    std::size_t count = exchange ? updating->kernels().size() : 0;
-    for (const auto &each : kernels)
-      count += each.size();
-    return count;
+  // Of the last lane, in front of the update.
+  std::size_t lane_launches() const {
+    return gradients->kernels().size() + lane_sum->kernels(lanes - 1).size();
   }
 
   Compilation compilation() const { return {device, cache, recipe.precision, options.session}; }
@@ -118,7 +120,9 @@ struct Trainer::State : Setup {
   void make_loader();
   void run_lane(int lane, StepReport &report);
   void check_device(std::int64_t now);
-  void launch_exchange(bool asks_for_end);
+  std::vector<Bucket> find_buckets() const;
+  runtime::Timeline timeline(int lane);
+  void launch(int lane);
   void read_metrics(StepReport &report);
   runtime::Binding metric(Metric which) const;
   void count_skips(const StepReport &report);
@@ -158,17 +162,50 @@ void Trainer::State::compile_sums() {
   const double factor = 1.0 / static_cast<double>(recipe.steps.lanes);
   const bool is_alone = workers() == 1;
   lane_sum.emplace(compilation(), pools.whole("learned"), lanes, is_alone ? factor : 1);
-  if (!is_alone)
+  if (!is_alone) {
+    buckets = find_buckets();
     exchange.emplace(compilation(), pools.whole("learned"), *options.workers->workers,
-                     recipe.steps.exchange, factor);
-  for (int lane = 0; lane < lanes; ++lane) {
-    kernels.emplace_back(gradients->kernels().begin(), gradients->kernels().end());
-    const std::vector<runtime::Launchable *> &sums = lane_sum->kernels(lane);
-    kernels.back().insert(kernels.back().end(), sums.begin(), sums.end());
+                     recipe.steps.exchange, factor, buckets);
   }
-  if (is_alone)
-    kernels.back().insert(kernels.back().end(), updating->kernels().begin(),
-                          updating->kernels().end());
+  for (int lane = 0; lane < lanes; ++lane) {
+    runtime::Timeline made = timeline(lane);
+    launches += made.kernels.size();
+    timelines.push_back(device.record(std::move(made)));
+  }
+}
+
+// One, behind everything, where lanes are summed at the end or calls wait for the device.
+std::vector<Bucket> Trainer::State::find_buckets() const {
+  const std::int64_t rows = learned_rows(pool, workers());
+  if (lanes > 1 || !options.workers->workers->overlaps())
+    return {{0, rows, lane_launches()}};
+  std::vector<Bucket> uses;
+  for (std::size_t p = 0; p < pool.entries.size(); ++p)
+    uses.push_back(
+        {pool.entries[p].row, pool.entries[p].rows, launches_using(gradients->resident(), p)});
+  for (const std::size_t metric : {pool.entries.size(), pool.entries.size() + 1})
+    uses.push_back({pool.rows, 1, launches_using(gradients->resident(), metric)});
+  const auto most =
+      static_cast<std::int64_t>(std::min(recipe.steps.bucket_mb, 1e6) * 1e6) / (4 * kRow);
+  return make_buckets(uses, {.rows = rows, .workers = workers(), .most = most});
+}
+
+runtime::Timeline Trainer::State::timeline(int lane) {
+  runtime::Timeline timeline;
+  const auto add = [&](std::span<runtime::Launchable *const> kernels) {
+    timeline.kernels.insert(timeline.kernels.end(), kernels.begin(), kernels.end());
+  };
+  add(gradients->kernels());
+  add(lane_sum->kernels(lane));
+  if (lane + 1 < lanes)
+    return timeline;
+  for (std::size_t b = 0; b < buckets.size(); ++b)
+    timeline.beside.push_back({buckets[b].after, lane_launches(), [this, b] {
+                                 options.workers->star.monitor().enter_exchange();
+                                 exchange->run(b);
+                               }});
+  add(updating->kernels());
+  return timeline;
 }
 
 // Other kernels would give other bits.
@@ -254,14 +291,17 @@ std::string Trainer::describe() const {
     batch += fmt::format(" in each of {} lanes", state.recipe.steps.lanes);
   if (state.workers() > 1)
     batch += fmt::format(" by {} workers, {} each", state.workers(), state.lanes);
+  std::string exchange;
+  if (state.exchange)
+    exchange = fmt::format("exchange {}\n", to_text(state.buckets, state.lane_launches()));
   return fmt::format("model    {}: {}\n"
                      "data     {}; order by seed {}\n"
-                     "step     {} launches, {}, {} steps an epoch\n"
+                     "step     {} launches, {}, {} steps an epoch\n{}"
                      "memory   {:.1f} MB: activations {:.1f}, parameters and optimiser {:.1f}, "
                      "constants {:.1f}\n",
                      std::filesystem::path(state.recipe.model).stem().string(), summary(state.pool),
-                     data, state.recipe.seed, state.launches(), batch, state.steps_per_epoch(),
-                     mb(memory.all()), mb(memory.activations), mb(memory.parameters),
+                     data, state.recipe.seed, state.launches, batch, state.steps_per_epoch(),
+                     exchange, mb(memory.all()), mb(memory.activations), mb(memory.parameters),
                      mb(memory.constants));
 }
 
@@ -271,7 +311,7 @@ void Trainer::State::run_lane(int lane, StepReport &report) {
   const std::int64_t every = recipe.keep.check_steps;
   if (lane == 0 && every > 0 && report.step % every == 0)
     check_device(report.step);
-  device.launch_all(kernels[at(lane)]);
+  launch(lane);
 }
 
 // The same batch gives the same bits, and workers hold the same parameters; or a device is damaged.
@@ -288,14 +328,10 @@ void Trainer::State::check_device(std::int64_t now) {
     agree(options.workers->star, {{"parameters", hash_of(pools.read("parameters"))}});
 }
 
-void Trainer::State::launch_exchange(bool asks_for_end) {
-  if (asks_for_end) {
-    const float one = 1;
-    device.write(metric(kEnd), std::as_bytes(std::span(&one, 1)));
-  }
-  options.workers->star.monitor().enter_exchange();
-  exchange->run();
-  updating->launch();
+void Trainer::State::launch(int lane) {
+  timelines[at(lane)]->launch();
+  if (exchange && lane + 1 == lanes) // what is queued waits for others from here on
+    options.workers->star.monitor().enter_exchange();
 }
 
 void Trainer::State::read_metrics(StepReport &report) {
@@ -321,16 +357,19 @@ StepReport Trainer::run_step(bool asks_for_end) {
   report.rate = rate_at(state.recipe, state.step, state.steps_per_epoch());
   report.scale = static_cast<double>(state.pools.read("loss scale").front());
   state.pools.write("rate", {static_cast<float>(report.rate)});
+  if (state.exchange && asks_for_end) {
+    const float one = 1;
+    state.device.write(state.metric(kEnd), std::as_bytes(std::span(&one, 1)));
+  }
   for (int lane = 0; lane < state.lanes; ++lane)
     state.run_lane(lane, report);
-  if (state.exchange)
-    state.launch_exchange(asks_for_end);
   state.feed->prepare();
   report.waited = state.loader->waited_seconds() - waited;
   state.read_metrics(report);
   report.is_last |= asks_for_end;
   const double square = static_cast<double>(state.updating->number(state.update.square));
   report.gradient_norm = std::sqrt(square) / report.scale;
+  report.exchanged = state.timelines.back()->waited();
   report.is_skipped = !(square < 1e38); // ops/optimizer.tile, is_alive
   state.count_skips(report);
   ++state.step;

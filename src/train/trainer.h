@@ -6,9 +6,9 @@
 //     trainer.run_step();
 //
 // A step is two programs, launched one behind the other: gradients into the pool "learned", then the
-// update of the pools in place. With lanes (lanes/lane_sum.h) the first runs once for each, and between the
-// two workers sum what they learned (exchange.h); each of them then makes the same update. The host
-// copies the next pictures in and reads loss and hits.
+// update of the pools in place. With lanes (lanes/lane_sum.h) the first runs once for each, and beside the
+// last of them workers sum what they learned (lanes/exchange.h); each then makes the same update. The
+// host copies the next pictures in and reads loss and hits.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,7 @@ struct StepReport {
   bool is_last = false;     // one of the workers asked for the end
   double seconds = 0;       // from the end of the step before
   double waited = 0;        // of these, for pictures
+  double exchanged = 0;     // of these, for other workers behind the last gradient
 };
 
 // Bytes of device memory, of the steps and, where there are test data, of evaluating.

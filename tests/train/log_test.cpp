@@ -21,6 +21,7 @@ LogRow row_of(std::int64_t step) {
           .images_per_second = 1e3 / 3,
           .step_ms = 1e-3,
           .input_wait_ms = 0,
+          .exchange_wait_ms = 0.5,
           .gradient_norm = 1e20,
           .scale = 65536};
 }
@@ -47,7 +48,8 @@ TEST(Log, rows_come_back) {
       bytes_of_file(folder / "log.csv")
           .starts_with(
               "step,epoch,images,rate,loss,top1,images_per_second,step_ms,input_wait_ms,"
-              "gradient_norm,scale\n1,1,128,0.1,1,0.25,333.3333333333333,0.001,0,1e+20,65536\n"));
+              "exchange_wait_ms,gradient_norm,scale\n"
+              "1,1,128,0.1,1,0.25,333.3333333333333,0.001,0,0.5,1e+20,65536\n"));
 }
 
 TEST(Log, a_resumed_run_leaves_the_log_of_an_unbroken_one) {
