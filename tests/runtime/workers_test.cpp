@@ -22,35 +22,88 @@ WorkerPlace place_of(const std::map<std::string, std::string> &variables) {
   });
 }
 
-TEST(WorkerPlace, IsSaidByWhoStartedTheProcess) {
+TEST(WorkerPlace, IsAloneWhereNobodySpeaks) {
   EXPECT_EQ(place_of({}).count, 1);
-  const WorkerPlace torchrun = place_of({{"RANK", "3"},
-                                         {"WORLD_SIZE", "4"},
-                                         {"LOCAL_RANK", "1"},
-                                         {"MASTER_ADDR", "node1"},
-                                         {"MASTER_PORT", "29500"},
-                                         {"TORCHELASTIC_USE_AGENT_STORE", "True"},
-                                         {"TORCHELASTIC_RUN_ID", "job 7"},
-                                         {"OMPI_COMM_WORLD_RANK", "0"},
-                                         {"OMPI_COMM_WORLD_SIZE", "1"}});
-  EXPECT_EQ(torchrun.rank, 3);
-  EXPECT_EQ(torchrun.count, 4);
-  EXPECT_EQ(torchrun.local, 1);
-  EXPECT_EQ(torchrun.address, "node1");
-  EXPECT_EQ(torchrun.port, 29501); // torchrun itself is at 29500
-  EXPECT_EQ(torchrun.token, "job 7");
-  EXPECT_FALSE(torchrun.has_mpi);
-  const WorkerPlace mpirun = place_of({{"OMPI_COMM_WORLD_RANK", "1"},
-                                       {"OMPI_COMM_WORLD_SIZE", "2"},
-                                       {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
-                                       {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
-  EXPECT_EQ(mpirun.rank, 1);
-  EXPECT_TRUE(mpirun.has_mpi);
-  EXPECT_TRUE(mpirun.is_one_host);
-  EXPECT_EQ(place_of({{"PMI_RANK", "2"}, {"PMI_SIZE", "8"}}).rank, 2);
-  EXPECT_EQ(place_of({{"SLURM_PROCID", "5"}, {"SLURM_STEP_NUM_TASKS", "8"}}).count, 8);
+  // A script of sbatch is in an allocation, but in no step.
+  EXPECT_EQ(place_of({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "0"}}).count,
+            1);
+}
+
+TEST(WorkerPlace, IsSaidByTorchrun) {
+  const WorkerPlace place = place_of({{"RANK", "3"},
+                                      {"WORLD_SIZE", "4"},
+                                      {"LOCAL_RANK", "1"},
+                                      {"LOCAL_WORLD_SIZE", "2"},
+                                      {"MASTER_ADDR", "node1"},
+                                      {"MASTER_PORT", "29500"},
+                                      {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                      {"TORCHELASTIC_RUN_ID", "job 7"},
+                                      {"OMPI_COMM_WORLD_RANK", "0"},
+                                      {"OMPI_COMM_WORLD_SIZE", "1"}});
+  EXPECT_EQ(place.rank, 3);
+  EXPECT_EQ(place.count, 4);
+  EXPECT_EQ(place.local, 1);
+  EXPECT_EQ(place.address, "node1");
+  EXPECT_EQ(place.port, 29501); // torchrun itself is at 29500
+  EXPECT_EQ(place.token, "job 7");
+  EXPECT_FALSE(place.has_mpi);
+  EXPECT_FALSE(place.is_one_host);
+}
+
+TEST(WorkerPlace, IsSaidByOpenMpi) {
+  const WorkerPlace place = place_of({{"OMPI_COMM_WORLD_RANK", "1"},
+                                      {"OMPI_COMM_WORLD_SIZE", "2"},
+                                      {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                      {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}});
+  EXPECT_EQ(place.rank, 1);
+  EXPECT_EQ(place.local, 1);
+  EXPECT_TRUE(place.has_mpi);
+  EXPECT_TRUE(place.is_one_host);
+}
+
+// As mpiexec.hydra sets them.
+TEST(WorkerPlace, IsSaidByMpich) {
+  const WorkerPlace place = place_of({{"PMI_RANK", "2"},
+                                      {"PMI_SIZE", "8"},
+                                      {"PMI_FD", "9"},
+                                      {"MPI_LOCALRANKID", "0"},
+                                      {"MPI_LOCALNRANKS", "2"}});
+  EXPECT_EQ(place.rank, 2);
+  EXPECT_EQ(place.count, 8);
+  EXPECT_EQ(place.local, 0);
+  EXPECT_TRUE(place.has_mpi);
+  EXPECT_FALSE(place.is_one_host);
+  EXPECT_EQ(place_of({{"PMI_RANK", "2"}, {"PMI_SIZE", "8"}}).local, std::nullopt);
+}
+
+// By itself, with its PMI for MPICH, and with PMIx for Open MPI.
+TEST(WorkerPlace, IsSaidBySlurm) {
+  std::map<std::string, std::string> step{
+      {"SLURM_PROCID", "5"},         {"SLURM_NTASKS", "16"},
+      {"SLURM_STEP_NUM_TASKS", "8"}, {"SLURM_LOCALID", "1"},
+      {"SLURM_STEP_NUM_NODES", "2"}, {"SLURM_STEP_TASKS_PER_NODE", "4(x2)"}};
+  WorkerPlace place = place_of(step);
+  EXPECT_EQ(place.rank, 5);
+  EXPECT_EQ(place.count, 8);
+  EXPECT_EQ(place.local, 1);
+  EXPECT_FALSE(place.has_mpi);
+  EXPECT_FALSE(place.is_one_host);
+  step["PMIX_RANK"] = "5";
+  EXPECT_TRUE(place_of(step).has_mpi);
+  step["PMI_RANK"] = "5";
+  step["PMI_SIZE"] = "8";
+  step["SLURM_STEP_NUM_NODES"] = "1";
+  place = place_of(step);
+  EXPECT_TRUE(place.has_mpi);
+  EXPECT_EQ(place.local, 1) << "which PMI does not say";
+  EXPECT_TRUE(place.is_one_host);
+}
+
+TEST(WorkerPlace, NamesTheVariableThatIsWrong) {
   EXPECT_THROW(place_of({{"RANK", "two"}, {"WORLD_SIZE", "4"}}), Error);
   EXPECT_THROW(place_of({{"RANK", "4"}, {"WORLD_SIZE", "4"}}), Error);
+  EXPECT_THROW(place_of({{"RANK", "0"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "-1"}}), Error);
+  EXPECT_THROW(place_of({{"MASTER_PORT", "70000"}}), Error);
 }
 
 // What each of `count` workers does, in a thread each.

@@ -148,8 +148,14 @@ void train_with(const TrainArguments &args, const train::Recipe &recipe, api::En
 
 // The device of a worker: of several GPUs of a host each has its own.
 std::string device_of(const TrainArguments &args, const runtime::WorkerPlace &place) {
-  const bool is_one_of_several = place.count > 1 && args.device == "cuda";
-  return is_one_of_several ? fmt::format("cuda:{}", place.local) : args.device;
+  if (place.count == 1 || args.device != "cuda")
+    return args.device;
+  if (!place.local)
+    throw Error(ErrorCode::Device,
+                fmt::format("rank {} of {} does not know which of its host's GPUs is its own",
+                            place.rank, place.count),
+                {}, {"the variable LOCAL_RANK says it, or --device cuda:N"});
+  return fmt::format("cuda:{}", *place.local);
 }
 
 // The others, where there are others: met, and of the same mind.

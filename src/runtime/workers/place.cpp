@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/workers/place.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -13,20 +14,26 @@
 namespace tilefuse::runtime {
 namespace {
 
-// The variables by which one kind of starter says who is who.
+// The variables by which one kind of starter says who is who; null: it has none.
 struct Names {
   const char *rank;
   const char *count;
-  const char *local;
-  const char *local_count;
-  bool has_mpi;
+  const char *local;       // rank among the workers of a host
+  const char *local_count; // of these
+  const char *hosts;
+  const char *mpi; // set where MPI connects them
 };
 constexpr auto kStarters = std::to_array<Names>({
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", false},
+    // torchrun, and `tilefuse train --workers`
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", nullptr, nullptr},
+    // Open MPI
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-     "OMPI_COMM_WORLD_LOCAL_SIZE", true},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", true},
-    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_NTASKS_PER_NODE", true},
+     "OMPI_COMM_WORLD_LOCAL_SIZE", nullptr, "OMPI_COMM_WORLD_RANK"},
+    // PMI: MPICH and Intel MPI, of which Hydra has names for what is local, and Slurm has its own
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", nullptr, "PMI_RANK"},
+    // Slurm, in a step of srun
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", nullptr, "SLURM_STEP_NUM_NODES",
+     "PMIX_RANK"},
 });
 constexpr int kMostWorkers = 1 << 16;
 constexpr int kMostPort = (1 << 16) - 1;
@@ -41,9 +48,9 @@ int number(const char *name, std::string_view text, int most) {
   return value;
 }
 
-int number(const Environment &environment, const char *name, int most) {
-  const char *text = environment(name);
-  return text == nullptr ? 0 : number(name, text, most);
+std::optional<int> number(const Environment &environment, const char *name, int most) {
+  const char *text = name == nullptr ? nullptr : environment(name);
+  return text == nullptr ? std::nullopt : std::optional(number(name, text, most));
 }
 
 std::string text(const Environment &environment, const char *name) {
@@ -51,27 +58,37 @@ std::string text(const Environment &environment, const char *name) {
   return value == nullptr ? "" : value;
 }
 
+// Of this host.
+void find_local(const Environment &environment, const Names &names, WorkerPlace &place) {
+  if (!place.local)
+    place.local = number(environment, names.local, kMostWorkers);
+  place.is_one_host |= number(environment, names.local_count, kMostWorkers) == place.count ||
+                       number(environment, names.hosts, kMostWorkers) == 1;
+}
+
 } // namespace
 
 WorkerPlace worker_place(const Environment &environment) {
   WorkerPlace place;
-  for (const Names &names : kStarters) {
-    if (environment(names.rank) == nullptr || environment(names.count) == nullptr)
-      continue;
-    place.rank = number(environment, names.rank, kMostWorkers);
-    place.count = number(environment, names.count, kMostWorkers);
-    place.local = number(environment, names.local, kMostWorkers);
-    place.has_mpi = names.has_mpi;
-    place.is_one_host = number(environment, names.local_count, kMostWorkers) == place.count;
+  const auto speaks = [&](const Names &names) {
+    return environment(names.rank) != nullptr && environment(names.count) != nullptr;
+  };
+  const auto found = std::find_if(kStarters.begin(), kStarters.end(), speaks);
+  if (found != kStarters.end()) {
+    place.rank = *number(environment, found->rank, kMostWorkers);
+    place.count = *number(environment, found->count, kMostWorkers);
+    place.has_mpi = found->mpi != nullptr && environment(found->mpi) != nullptr;
     if (place.rank >= place.count)
       throw Error(ErrorCode::Syntax,
-                  fmt::format("the variables {} = {} and {} = {} contradict each "
-                              "other",
-                              names.rank, place.rank, names.count, place.count));
-    break;
+                  fmt::format("the variables {} = {} and {} = {} contradict "
+                              "each other",
+                              found->rank, place.rank, found->count, place.count));
+    find_local(environment, *found, place);
+    for (const Names &names : kStarters)
+      find_local(environment, names, place);
   }
   place.address = text(environment, "MASTER_ADDR");
-  place.port = number(environment, "MASTER_PORT", kMostPort);
+  place.port = number(environment, "MASTER_PORT", kMostPort).value_or(0);
   // torchrun's own store listens at that port.
   if (text(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True")
     place.port = place.port % kMostPort + 1;
