@@ -3,9 +3,13 @@
 
     workers_test.py          processes that the program starts itself
     workers_test.py --mpi    the same by mpirun, where it and the module for MPI are there
+
+TILEFUSE_KILL_ROUNDS says how often a worker of a run is killed at a random time, three times where it is not set, and
+TILEFUSE_SEED by which seed.
 """
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -21,6 +25,7 @@ import support
 from support import DATA, TOOL, ToolTest, float_tensor, node, onnx_model, value_info
 
 BY_MPI = "--mpi" in sys.argv
+KILLS = int(os.environ.get("TILEFUSE_KILL_ROUNDS", "3"))
 LOST = 4  # exit code of who has lost another worker
 STEP = re.compile(r"step-\d+\.safetensors")
 
@@ -141,12 +146,15 @@ kind = "mse"
         started = subprocess.Popen(command, env=self.environment(), text=True, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
         self.addCleanup(started.kill)
+        self.await_checkpoint(out, started)
+        return started, workers_of(started.pid)
+
+    def await_checkpoint(self, out, started):
         deadline = time.time() + 60
         while not out.exists() or not any(STEP.fullmatch(path.name) for path in out.iterdir()):
             self.assertLess(time.time(), deadline, "no checkpoint")
             self.assertIsNone(started.poll(), "ended")
             time.sleep(0.05)
-        return started, workers_of(started.pid)
 
     def check_loss(self, action, says):
         started, ranks = self.start(self.folder / "run")
@@ -164,6 +172,34 @@ kind = "mse"
 
     def test_a_worker_that_is_killed_is_named(self):
         self.assertLess(self.check_loss(signal.SIGKILL, "ended"), 5)
+
+    def test_workers_are_killed_at_any_time(self):
+        """Each time the others end at once, and the run goes on from the newest checkpoint, until it is through."""
+        source = random.Random(os.environ.get("TILEFUSE_SEED", "1"))
+        self.train(1, self.folder / "whole", "--steps", "40")
+        out = self.folder / "run"
+        longest, killed, through = 0, 0, 0
+        while killed < KILLS or through == 0:
+            more = ["--resume"] if out.exists() and any(STEP.fullmatch(path.name) for path in out.iterdir()) else []
+            started = subprocess.Popen(self.command(2, out, "--steps", "40", "--set", "keep.every_steps=1", *more),
+                                       env=self.environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(started.kill)
+            time.sleep(source.uniform(0.2, 1.2))
+            ranks = workers_of(started.pid)
+            if killed < KILLS and len(ranks) == 2:
+                kill(ranks[source.randrange(2)])
+                killed += 1
+            begin = time.time()
+            _, err = started.communicate(timeout=60)
+            longest = max(longest, time.time() - begin) if started.returncode else longest
+            if started.returncode == 0:
+                self.assertEqual(elements(self.newest(self.folder / "whole")), elements(self.newest(out)))
+                shutil.rmtree(out)
+                through += 1
+            elif "ended at step" not in err:  # before they had met, or behind the last step
+                self.assertRegex(err, "rank|signal|mpirun|connection|listens")
+        self.assertLess(longest, 5)
+        print(f"{killed} kills, {through} runs through, the others ended within {longest:.1f} s")
 
     def test_a_worker_that_is_stopped_is_named(self):
         # 4 s of silence; mpirun waits for the stopped one some seconds more.
@@ -193,10 +229,10 @@ kind = "mse"
         self.assertRegex(text, r"stopped  behind step \d+: --resume goes on")
         self.assertEqual(started.returncode, 0, err)
 
-    def worker(self, rank, port, *more, token="t"):
-        variables = dict(self.environment(), RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), MASTER_ADDR="127.0.0.1",
+    def worker(self, rank, port, *more, token="t", address="127.0.0.1", within=()):
+        variables = dict(self.environment(), RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), MASTER_ADDR=address,
                          MASTER_PORT=str(port), TILEFUSE_TOKEN=token)
-        return subprocess.Popen(self.command(1, self.folder / "run", *more), env=variables, text=True,
+        return subprocess.Popen([*within, *self.command(1, self.folder / "run", *more)], env=variables, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def refused(self, started, says):
@@ -220,6 +256,52 @@ kind = "mse"
         first, other = self.worker(0, port, "--timeout", "2"), self.worker(1, port, "--timeout", "2", token="wrong")
         self.refused(first, "rank 1 did not come")
         self.refused(other, "a worker has closed its connection")
+
+    @unittest.skipIf(BY_MPI, "the same without MPI")
+    def test_one_that_starts_late_is_waited_for(self):
+        port = free_port()
+        first = self.worker(0, port, "--timeout", "30")
+        time.sleep(3)
+        other = self.worker(1, port, "--timeout", "30")
+        for each in (first, other):
+            _, err = each.communicate(timeout=60)
+            self.assertEqual(each.returncode, 0, err)
+
+    @unittest.skipIf(BY_MPI, "the same without MPI")
+    def test_a_wrong_address_is_said(self):
+        port, nowhere = free_port(), "192.0.2.1"  # of documentation (RFC 5737), nobody's
+        self.refused(self.worker(0, port, address=nowhere), f"cannot listen at {nowhere}:{port}: Cannot assign requested address")
+        begin = time.time()
+        self.refused(self.worker(1, port, "--timeout", "2", address=nowhere), f"nobody listens at {nowhere}:{port} within 2 s")
+        self.assertLess(time.time() - begin, 7)
+
+    @unittest.skipIf(BY_MPI, "the same without MPI")
+    def test_a_link_that_goes_down_is_noticed(self):
+        """Two workers in network spaces of their own, whose only link is taken down in mid-step."""
+        names = [f"tilefuse{os.getpid()}{end}" for end in "ab"]
+        if os.geteuid() != 0 or shutil.which("ip") is None or subprocess.run(
+                ["ip", "netns", "add", names[0]], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("network spaces cannot be made here")
+        self.addCleanup(subprocess.run, ["ip", "netns", "del", names[0]], check=False)
+        ip(f"netns add {names[1]}")
+        self.addCleanup(subprocess.run, ["ip", "netns", "del", names[1]], check=False)
+        ip(f"link add link0 netns {names[0]} type veth peer name link1 netns {names[1]}")
+        for end, name in enumerate(names):
+            ip(f"-n {name} address add 198.18.0.{end + 1}/24 dev link{end}")
+            ip(f"-n {name} link set link{end} up")
+        self.train(1, self.folder / "warm")
+        out = self.folder / "run"
+        workers = [self.worker(rank, 29400, "--steps", "100000", "--epochs", "10000", "--set", "steps.lanes=2", "--set",
+                               "keep.every_steps=1", address="198.18.0.1", within=["ip", "netns", "exec", name])
+                   for rank, name in enumerate(names)]
+        self.await_checkpoint(out, workers[0])
+        begin = time.time()
+        ip(f"-n {names[1]} link set link1 down")
+        for rank, each in enumerate(workers):
+            _, err = each.communicate(timeout=60)
+            self.assertLess(time.time() - begin, 5)
+            self.assertRegex(err, rf"rank {1 - rank} \(\S+, cpu\) does not answer, last at step \d+; newest checkpoint: step \d+")
+            self.assertEqual(each.returncode, LOST)
 
     @unittest.skipIf(BY_MPI, "the same without MPI")
     def test_a_port_in_use_is_said(self):
@@ -251,6 +333,10 @@ def elements(safetensors):
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as free:
         return free.getsockname()[1]
+
+
+def ip(words):
+    subprocess.run(["ip", *words.split()], check=True)
 
 
 def kill(pid):
