@@ -4,7 +4,7 @@ import torch
 import transformers as t
 from transformers.models.sam.modeling_sam import SamVisionEncoder
 
-SMALL = """segformer clip_vision dinov2 depth_anything detr whisper_encoder sd_unet sd_vae_decoder""".split()
+SMALL = """segformer clip_vision dinov2 depth_anything detr rt_detr_backbone rt_detr whisper_encoder sd_unet sd_vae_decoder""".split()
 OTHERS = """sam_encoder deformable_detr sd_vae_encoder swin2sr vitmatte wav2vec2 whisper_decoder""".split()
 
 
@@ -56,6 +56,27 @@ def deformable_detr():
     config = detection(t.DeformableDetrConfig, ["stage2", "stage3", "stage4"])
     config.disable_custom_kernels = True
     return Called(t.DeformableDetrForObjectDetection(config), boxes), (torch.rand(1, 3, 128, 128),)
+
+
+def rt_detr_features(**sizes):
+    return t.RTDetrResNetConfig(layer_type="basic", out_features=["stage2", "stage3", "stage4"], **sizes)
+
+
+def rt_detr_backbone():
+    """That of RT-DETR R18, in full."""
+    from transformers.models.rt_detr.modeling_rt_detr_resnet import RTDetrResNetBackbone
+    config = rt_detr_features(hidden_sizes=[64, 128, 256, 512], depths=[2, 2, 2, 2])
+    return Called(RTDetrResNetBackbone(config), lambda m, x: tuple(m(x).feature_maps)), (torch.rand(1, 3, 128, 128),)
+
+
+def rt_detr():
+    features = rt_detr_features(embedding_size=16, hidden_sizes=[16, 32, 32, 64], depths=[1, 1, 1, 1])
+    config = t.RTDetrConfig(
+        backbone_config=features, backbone=None, use_timm_backbone=False, use_pretrained_backbone=False, d_model=32,
+        encoder_hidden_dim=32, encoder_in_channels=[32, 32, 64], encoder_ffn_dim=32, encoder_attention_heads=2,
+        decoder_in_channels=[32, 32, 32], decoder_ffn_dim=32, decoder_attention_heads=2, decoder_layers=1, num_queries=20,
+        anchor_image_size=[128, 128], disable_custom_kernels=True)
+    return Called(t.RTDetrForObjectDetection(config), boxes), (torch.rand(1, 3, 128, 128),)
 
 
 def dinov2():

@@ -22,7 +22,7 @@ import numpy as np
 
 ROOT = pathlib.Path(os.environ.get("TILEFUSE_ROOT", pathlib.Path(__file__).resolve().parents[2]))
 TOOL = os.environ.get("TILEFUSE_TOOL", str(ROOT / "build" / "bin" / "tilefuse"))
-FAMILIES = {"tv": "torchvision_models", "timm": "timm_models", "hf": "transformers_models"}
+FAMILIES = {"tv": "torchvision_models", "timm": "timm_models", "hf": "transformers_models", "ul": "ultralytics_models"}
 LEAST_IMPORTED = 131
 TOLERANCE = 1e-4  # of an output's range
 SKIPPED = 77
@@ -144,7 +144,7 @@ def main():
         print(f"skipped: {error}; scripts/setup.sh zoo installs it")
         return SKIPPED
     warnings.filterwarnings("ignore")
-    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ["HF_HUB_OFFLINE"] = os.environ["YOLO_OFFLINE"] = "1"
     torch.set_num_threads(1)
     quick_weights(torch)
     with tempfile.TemporaryDirectory() as scratch:
