@@ -5,7 +5,7 @@
     tests/fuzz_many.py TEST_FUZZ OUT --seconds 480 --processes 14 --seed 1000 [--cases 1000] [--filter '*Simulated']
 
 Each process runs the properties of test_fuzz (tests/fuzz/fuzz_test.cpp) with a seed of its own and so many cases of each, then
-takes the next seed, until the time is over. OUT/seeds.csv has a line for every property of every seed, OUT/SEED.txt the output of
+takes the next seed, until the time is over. OUT/seeds.csv has a line for every property of every seed, as it ends, OUT/SEED.txt the output of
 one that failed. Prints how many draws of each property held, and how many cases were simulated in all: not every draw is one. Ends
 with 3 where a property failed.
 """
@@ -31,16 +31,19 @@ def run(options, seed):
     return ended, int(simulated[1]) if simulated else 0, [(name, word == "OK", int(ms) / 1000) for word, name, ms in lines]
 
 
-def work(options, seeds, lock, end, rows):
+def work(options, seeds, lock, end, rows, file):
     while time.monotonic() < end:
         with lock:
             seed = next(seeds)
         ended, simulated, properties = run(options, seed)
         if ended.returncode != 0:
             (options.out / f"{seed}.txt").write_text(ended.stdout + ended.stderr)
+        found = [(seed, name, options.cases, "held" if held else "failed", seconds) for name, held, seconds in properties]
+        found.append((seed, "simulated", simulated, "held" if ended.returncode == 0 else "failed", 0))
         with lock:
-            rows += [(seed, name, options.cases, "held" if held else "failed", seconds) for name, held, seconds in properties]
-            rows.append((seed, "simulated", simulated, "held" if ended.returncode == 0 else "failed", 0))
+            rows += found
+            csv.writer(file, lineterminator="\n").writerows(found)
+            file.flush()
 
 
 def main():
@@ -57,11 +60,10 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     rows, lock, seeds = [], threading.Lock(), iter(range(options.seed, sys.maxsize))
     end = time.monotonic() + options.seconds
-    with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
-        for future in [pool.submit(work, options, seeds, lock, end, rows) for _ in range(options.processes)]:
+    with open(options.out / "seeds.csv", "w") as file, concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
+        file.write("seed,property,cases,result,seconds\n")
+        for future in [pool.submit(work, options, seeds, lock, end, rows, file) for _ in range(options.processes)]:
             future.result()
-    with open(options.out / "seeds.csv", "w") as file:
-        csv.writer(file, lineterminator="\n").writerows([("seed", "property", "cases", "result", "seconds"), *sorted(rows)])
     held = collections.Counter()
     for _, name, cases, result, _ in rows:
         held[name] += cases if result == "held" else 0

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/index.h"
 #include "nest/index.h"
@@ -18,14 +19,40 @@ using Reason = std::optional<std::string>;
 
 bool is_dealt(const Schedule &schedule, IndexId reduced) {
   const Split &split = schedule.splits[reduced];
-  return split.lane > 1 || (split.vec > 1 && schedule.dot == nullptr);
+  const bool is_vector =
+      split.vec > 1 && schedule.lanes == LaneKind::WorkItem && schedule.dot == nullptr;
+  return split.lane > 1 || is_vector;
+}
+
+// Neighbours of a row as the lanes of a vector: each input is read where it lies, the last vector of
+// a row with the value that leaves the result alone where there are no more points.
+Reason wrong_vector(const Nest &nest, const Schedule &schedule, IndexId index) {
+  const Split &split = schedule.splits[index];
+  const std::string &name = nest.indices[index].name;
+  const bool is_partial = extent(nest, index) % split.lane != 0;
+  if (schedule.dot != nullptr)
+    return fmt::format("reduced index {} has lanes beside dot products", name);
+  if (!std::has_single_bit(static_cast<std::uint64_t>(split.lane)))
+    return fmt::format("{} lanes of reduced index {}, which are no power of 2", split.lane, name);
+  if (split.tile < extent(nest, index) && (is_partial || split.tile % split.lane != 0))
+    return fmt::format("chunks of reduced index {} are no whole vectors", name);
+  if (is_partial && !has_neutral_fill(nest))
+    return fmt::format("the last vector of reduced index {} is not whole", name);
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    const bool is_moved = moves(nest.inputs[k], index);
+    if (is_moved && schedule.fills[k] != Fill::Direct)
+      return fmt::format("input {} is staged and read in vectors of reduced index {}", k, name);
+    if (is_partial && !is_moved)
+      return fmt::format("input {} is the same along {}, whose last vector is not whole", k, name);
+  }
+  return {};
 }
 
 Reason wrong_index(const Nest &nest, const Schedule &schedule, IndexId index) {
   const Split &split = schedule.splits[index];
   const std::string &name = nest.indices[index].name;
-  if (schedule.lanes != LaneKind::WorkItem)
-    return fmt::format("reduced index {} has lanes, which needs work-items", name);
+  if (schedule.lanes == LaneKind::Vector)
+    return wrong_vector(nest, schedule, index);
   if (extent(nest, index) % split.vec != 0 || split.tile % split.vec != 0)
     return fmt::format("vectors of {} do not divide reduced index {}", split.vec, name);
   if (split.clip)

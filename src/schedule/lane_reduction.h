@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reduced indices that are dealt over lanes, so that neighbours read neighbours of a row: `lane a:32`
-// over work-items, `vec a:8` over the elements of a work-item's vector. Each accumulates its own
-// points, the last ones where they exist. At the end of a step of the outputs what they accumulated
-// is combined in a fixed order: the elements of a vector first, then the work-items, in rounds
-// through a buffer of local memory. Those that are first along every such index do the post-ops and
-// store.
+// over work-items, `vec a:8` over the elements of a work-item's vector; on a CPU `lane a:16` over
+// those of its vectors. Each accumulates its own points, the last ones where they exist. At the end
+// of a step of the outputs what they accumulated is combined in a fixed order: the elements of a
+// vector first, then the work-items, in rounds through a buffer of local memory. Those that are
+// first along every such index do the post-ops and store.
 //
 //   schedule rows workitem       four rows of 768 a block; 32 work-items of a row read 8 elements
 //     tile   o:4                 each at a time, all of the row in three reads. After the barrier

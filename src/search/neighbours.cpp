@@ -53,6 +53,7 @@ private:
   void change_chunk();
   void change_lanes();
   void change_reduced_lanes();
+  void change_reduced_vectors();
   void move_lanes();
   void change_parts();
   void change_vector();
@@ -158,11 +159,29 @@ void Change::change_lanes() {
   fit_tile(i, schedule_.splits[i].tile);
 }
 
+// Vectors of a reduced index instead of another's, or twice or half as wide.
+void Change::change_reduced_vectors() {
+  const IndexId i = reduced();
+  const std::optional<IndexId> from = lane_index(schedule_);
+  if (from == i) {
+    Split &split = schedule_.splits[i];
+    split.lane = random_.chance(50) ? split.lane * 2 : split.lane / 2;
+  } else {
+    schedule_.splits[i].lane = from ? schedule_.splits[*from].lane : target_.vector_f32;
+    if (from)
+      schedule_.splits[*from].lane = 1;
+  }
+  for (const IndexId changed : {i, from.value_or(i)})
+    fit_tile(changed, schedule_.splits[changed].tile);
+}
+
 // Twice or half as many work-items that share the points of a reduced index, the fastest of a block,
 // or another vector of it.
 void Change::change_reduced_lanes() {
-  if (!has_reduced() || schedule_.lanes == LaneKind::Vector)
+  if (!has_reduced())
     return;
+  if (schedule_.lanes == LaneKind::Vector)
+    return change_reduced_vectors();
   const IndexId i = reduced();
   Split &split = schedule_.splits[i];
   std::vector<schedule::LanePart> parts = lane_digits(schedule_);

@@ -2,6 +2,7 @@
 #include "search/sample.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/index.h"
 #include "nest/index.h"
@@ -56,6 +57,7 @@ private:
   void chunk();
   void stage_deeper();
   void widen_lanes(IndexId index);
+  void move_lanes(IndexId reduced);
   void settle_guards();
   void stream();
   void prefetch();
@@ -212,6 +214,24 @@ void Sampler::widen_lanes(IndexId index) {
   split.near = split.keep > 1 && random_.chance(40);
 }
 
+// Vectors of neighbours of a reduced index in place of an output's, of inputs as they lie.
+void Sampler::move_lanes(IndexId reduced) {
+  std::int64_t width = lane_width();
+  if (const std::optional<IndexId> from = lane_index(schedule_)) {
+    Split &split = schedule_.splits[*from];
+    width = std::exchange(split.lane, 1);
+    split.tile = ceil_div(split.tile, split.step()) * split.step();
+  }
+  Split &split = schedule_.splits[reduced];
+  split.lane = width;
+  split.keep = std::min(split.keep, std::max<std::int64_t>(1, split.tile / split.copy_stride()));
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    if (nest::moves(nest_.inputs[k], reduced)) {
+      schedule_.fills[k] = Fill::Direct;
+      schedule_.pipes[k] = {};
+    }
+}
+
 // Clips loops and gives edges where they settle a test; unrolls taps before, so that some can.
 void Sampler::settle_guards() {
   if (has_reduced() && random_.chance(50)) {
@@ -266,9 +286,12 @@ void Sampler::draw_refinements() {
     attempt([&] { stage_deeper(); });
   for (std::int64_t left = outputs() == 0 ? 0 : random_.between(0, 2); left > 0; --left)
     attempt([&] { widen_lanes(output()); });
-  const bool deals_rows = has_reduced() && schedule_.lanes == LaneKind::WorkItem;
-  for (std::int64_t left = deals_rows ? random_.between(0, 2) : 0; left > 0; --left)
+  const bool is_vector = schedule_.lanes == LaneKind::Vector;
+  for (std::int64_t left = has_reduced() && !is_vector ? random_.between(0, 2) : 0; left > 0;
+       --left)
     attempt([&] { widen_lanes(reduced()); });
+  if (has_reduced() && is_vector && random_.chance(30))
+    attempt([&] { move_lanes(reduced()); });
   if (random_.chance(50))
     attempt([&] { settle_guards(); });
   if (random_.chance(40))

@@ -216,6 +216,16 @@ void Space::try_wide_items() {
     }
 }
 
+// Reduced indices that are dealt over lanes; on a CPU in every tile of the rows.
+void Space::try_rows() {
+  take_axes({std::nullopt, fastest_output()});
+  for (Schedule &schedule : row_forms(nest_, target_))
+    if (target_.lanes == LaneKind::WorkItem)
+      add(std::move(schedule));
+    else if (!illegal(nest_, schedule, target_))
+      try_tiles(schedule);
+}
+
 void Space::improve(Schedule best, IndexId index) {
   const std::int64_t had = best.splits[index].tile;
   for (std::int64_t tile : tile_choices(best, index)) {
@@ -357,9 +367,8 @@ std::vector<Candidate> Space::ranked(bool needs_best_only) {
   });
   if (target_.lanes == LaneKind::WorkItem && !multiplies())
     try_wide_items();
-  if (target_.lanes == LaneKind::WorkItem)
-    for (Schedule &schedule : row_forms(nest_, target_))
-      add(std::move(schedule));
+  if (dot_ == nullptr)
+    try_rows();
   if (target_.lanes == LaneKind::WorkItem)
     for (Schedule &schedule : work_item_forms(nest_, target_))
       add_legal(std::move(schedule));

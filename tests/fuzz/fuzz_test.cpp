@@ -15,6 +15,7 @@
 #include <fstream>
 #include <map>
 
+#include "base/error.h"
 #include "model/devices.h"
 #include "model/oracle/check.h"
 #include "model/oracle/random_case.h"
@@ -76,11 +77,20 @@ void check_simulated(const KernelCase &drawn) {
     fail(drawn, *divergence);
 }
 
+// What cannot be compiled is a failure that leaves its case too.
+std::optional<Divergence> on_device(const Reference &reference, runtime::Device &device) {
+  try {
+    return model::check_on_device(reference, device);
+  } catch (const Error &error) {
+    return Divergence{.stage = device.target().name, .what = error.what()};
+  }
+}
+
 void check_everywhere(const KernelCase &drawn, runtime::Device &device) {
   const Reference reference(drawn);
   if (const auto divergence = model::check_simulated(reference))
     fail(drawn, *divergence);
-  if (const auto divergence = model::check_on_device(reference, device))
+  if (const auto divergence = on_device(reference, device))
     fail(drawn, *divergence);
 }
 

@@ -32,9 +32,10 @@ nest::Nest rows(std::int64_t rows, std::int64_t points, std::string_view agg, st
   return nest::parse_nest(text);
 }
 
-void expect_exact(const nest::Nest &nest, const std::string &lines) {
-  testing::expect_exact(nest, schedule::parse_schedule(nest, "schedule rows workitem\n" + lines),
-                        testing::group_test_target());
+void expect_exact(const nest::Nest &nest, const std::string &lines,
+                  const Target &target = testing::group_test_target()) {
+  const std::string text = fmt::format("schedule rows {}\n{}", to_string(target.lanes), lines);
+  testing::expect_exact(nest, schedule::parse_schedule(nest, text), target);
 }
 
 std::string refusal(const nest::Nest &nest, const std::string &lines,
@@ -61,6 +62,22 @@ TEST(LaneReduction, VectorsOfARow) {
                                 "tile o:4\n vec a:8\n reg a:3\n loop o a\n",
                                 "tile o:4\n lane o:4 a:6\n vec a:4\n reg a:2\n loop o a\n"})
         expect_exact(rows(5, points, "sum", type, "f32"), lines);
+}
+
+// On a CPU: the last vector of a row in part, several of them and of the rows in a step, in chunks.
+TEST(LaneReduction, LanesOfProcessorVectors) {
+  for (const char *agg : {"sum", "max", "min", "product"})
+    for (const char *type : {"f32", "f16"})
+      for (const std::int64_t points : {16, 17, 197, 240})
+        for (const char *lines :
+             {"tile o:1\n lane a:8\n loop o a\n", "tile o:6\n lane a:4\n reg o:3 a:2\n loop o a\n",
+              "tile o:4\n lane a:16\n reg o:4\n loop o a\n"})
+          if (agg != std::string_view("product") || points < 100)
+            expect_exact(rows(7, points, agg, type, "f32"), lines, testing::vector_test_target());
+  expect_exact(rows(9, 60, "sum", "i8", "i32"), "tile o:2\n lane a:16\n reg o:2\n loop o a\n",
+               testing::vector_test_target());
+  expect_exact(rows(9, 240, "max", "i32", "i32"), "tile o:2 a:80\n lane a:8\n reg a:5\n loop o a\n",
+               testing::vector_test_target());
 }
 
 TEST(LaneReduction, IntegersAndProducts) {
@@ -155,8 +172,9 @@ TEST(LaneReduction, WhatCannotBeDealtIsRefused) {
             "a is unrolled past its chunk");
   EXPECT_EQ(refusal(nest, "tile o:4\n lane o:4 a:8\n loop o a\n pipeline 0 registers 2\n"),
             "an input streams beside lanes of a reduced index");
-  EXPECT_EQ(refusal(nest, "tile o:4\n lane a:8\n loop o a\n", testing::vector_test_target()),
-            "reduced index a has lanes, which needs work-items");
+  EXPECT_EQ(
+      refusal(nest, "tile o:4\n lane a:8\n loop o a\n stage 0\n", testing::vector_test_target()),
+      "input 0 is staged and read in vectors of reduced index a");
 }
 
 } // namespace

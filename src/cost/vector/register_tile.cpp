@@ -38,6 +38,7 @@ constexpr double kKeptInnermost = 0.6;
 constexpr double kKeptOfAll = 0.25;
 constexpr double kIntegerProduct = 3; // and its addition
 constexpr double kMaskedStore = 10;
+constexpr double kFoldedHalf = 3; // cycles
 constexpr double kTileOverhead = 24;
 
 } // namespace
@@ -54,6 +55,10 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
   adds_apart_ = arithmetic_per_cycle_ < rates_.fma_per_cycle;
   const double bytes = width_ * static_cast<double>(size_bytes(schedule::held_type(nest)));
   parts_ = std::ceil(bytes / (4.0 * std::max(1, target.vector_f32)));
+  if (lane_ && is_output(nest, *lane_)) {
+    result_width_ = width_;
+    result_parts_ = parts_;
+  }
   for (std::size_t s = 0; s < streams.size(); ++s)
     access_.push_back(access(s));
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
@@ -119,16 +124,30 @@ double RegisterTileCost::fragment_loads(std::size_t input, const Copies &copies)
                                                  : fragments(input, copies);
 }
 
+// Of a reduced index, that are taken at once: by a dot product, or in the lanes of a vector.
+double RegisterTileCost::points_of_vector(IndexId reduced) const {
+  const schedule::Split &split = schedule_.splits[reduced];
+  return static_cast<double>(split.vec * split.lane);
+}
+
 // Times that a reduced index appears in the straight-line code of a step.
 double RegisterTileCost::unrolled(IndexId reduced) const {
   const schedule::Split &split = schedule_.splits[reduced];
-  return static_cast<double>(std::min(split.step(), split.tile) / split.vec);
+  return std::ceil(static_cast<double>(std::min(split.step(), split.tile)) /
+                   points_of_vector(reduced));
 }
 
 // Points of a reduced index, or groups of them.
 double RegisterTileCost::steps_over(IndexId reduced) const {
-  return std::ceil(static_cast<double>(extent(nest_, reduced)) /
-                   static_cast<double>(schedule_.splits[reduced].vec));
+  return std::ceil(static_cast<double>(extent(nest_, reduced)) / points_of_vector(reduced));
+}
+
+// Of one accumulator whose lanes are combined: each half a shuffle and an operation that wait for
+// one another, while other accumulators are at it.
+double RegisterTileCost::fold_cycles() const {
+  if (!lane_ || is_output(nest_, *lane_))
+    return 0;
+  return kFoldedHalf * std::log2(width_);
 }
 
 // Whether some subscript moves with reduced `index` and with copies of an output.
@@ -266,14 +285,15 @@ double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) con
   double vectors = 1;
   for (double count : copies)
     vectors *= count;
-  double issued = expression_slots(nest_.post) * parts_;
+  double issued = expression_slots(nest_.post) * result_parts_;
   for (std::size_t e = 0; e < nest_.extras.size(); ++e) {
     const Access &access = access_[nest_.inputs.size() + e];
     issued += access.loads + access.other;
   }
-  const std::int64_t stride = lane_ ? std::abs(streams_.back().stride(*lane_)) : 1;
-  issued += stride == 1 ? parts_ : 2 * width_;
-  const double each = issued / rates_.fma_per_cycle + (is_partial ? kMaskedStore : 0);
+  const std::int64_t stride = result_width_ > 1 ? std::abs(streams_.back().stride(*lane_)) : 1;
+  issued += stride == 1 ? result_parts_ : 2 * result_width_;
+  const double each =
+      issued / rates_.fma_per_cycle + (is_partial ? kMaskedStore : 0) + fold_cycles();
   return vectors * each;
 }
 

@@ -71,7 +71,9 @@ private:
   // Lanes read different elements.
   bool is_spread(std::size_t input) const { return lane_ && streams_[input].stride(*lane_) != 0; }
   double unrolled(IndexId reduced) const;
+  double points_of_vector(IndexId reduced) const;
   double steps_over(IndexId reduced) const;
+  double fold_cycles() const;
   double operations_of_point() const;
 
   const nest::Nest &nest_;
@@ -81,7 +83,9 @@ private:
   CoreRates rates_;
   std::optional<IndexId> lane_;
   double width_ = 1;
-  double parts_ = 1; // registers of one value
+  double parts_ = 1;        // registers of one value
+  double result_width_ = 1; // lanes of one result: 1 where a reduced index has the lanes
+  double result_parts_ = 1;
   double arithmetic_per_cycle_ = 1;
   bool adds_apart_ = false; // dot products slower than a multiply-add: an instruction that adds
                             // follows

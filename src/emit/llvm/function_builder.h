@@ -81,6 +81,7 @@ private:
   llvm::AllocaInst *register_slot(kernel::BufferId buffer, kernel::ExprRef at,
                                   std::int64_t behind = 0);
   llvm::Value *gathered(const kernel::Type &type, const kernel::Load &load);
+  void scatter(const kernel::Store &store, llvm::Value *vector);
   Index &slot(kernel::VarId var) { return variables_[at(var)]; }
   llvm::BasicBlock *new_block(const char *name) {
     return llvm::BasicBlock::Create(module_.getContext(), name, body_);

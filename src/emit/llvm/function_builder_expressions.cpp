@@ -131,8 +131,10 @@ llvm::Value *FunctionBuilder::gathered(const kernel::Type &type, const kernel::L
   llvm::Value *vector = llvm::PoisonValue::get(value_type(ir_, type));
   for (int lane = 0; lane < type.lanes; ++lane) {
     llvm::AllocaInst *from = register_slot(load.buffer, load.index, lane * load.lane_stride);
-    vector = ir_.CreateInsertElement(vector, ir_.CreateLoad(from->getAllocatedType(), from),
-                                     static_cast<std::uint64_t>(lane));
+    llvm::Value *element = ir_.CreateLoad(from->getAllocatedType(), from);
+    if (element->getType()->isIntegerTy())
+      element = ir_.CreateSExtOrTrunc(element, vector->getType()->getScalarType());
+    vector = ir_.CreateInsertElement(vector, element, static_cast<std::uint64_t>(lane));
   }
   return vector;
 }

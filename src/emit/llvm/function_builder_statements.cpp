@@ -111,7 +111,7 @@ void FunctionBuilder::node(const kernel::Store &store) {
   const kernel::Buffer &buffer = kernel_[store.buffer];
   if (buffer.space == kernel::Space::Register) {
     if (buffer.type.lanes != store.value->type.lanes)
-      refuse("a vector in registers of one lane");
+      return scatter(store, stored);
     ir_.CreateStore(stored, register_slot(store.buffer, store.index));
     return;
   }
@@ -120,6 +120,19 @@ void FunctionBuilder::node(const kernel::Store &store) {
   if (store.valid != nullptr)
     to.valid = value(store.valid);
   emit_store(ir_, to, stored);
+}
+
+// A vector into registers of one lane each, of which integers are as wide as an index.
+void FunctionBuilder::scatter(const kernel::Store &store, llvm::Value *vector) {
+  if (kernel_[store.buffer].type.lanes != 1)
+    throw Error(ErrorCode::Unsupported, "a vector is scattered into registers of several lanes");
+  for (int lane = 0; lane < store.value->type.lanes; ++lane) {
+    llvm::AllocaInst *to = register_slot(store.buffer, store.index, lane * store.lane_stride);
+    llvm::Value *element = ir_.CreateExtractElement(vector, static_cast<std::uint64_t>(lane));
+    if (element->getType()->isIntegerTy())
+      element = ir_.CreateSExtOrTrunc(element, to->getAllocatedType());
+    ir_.CreateStore(element, to);
+  }
 }
 
 void FunctionBuilder::turn(const kernel::Transpose &node) {

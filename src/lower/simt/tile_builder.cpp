@@ -97,6 +97,8 @@ ExprRef TileBuilder::valid_lanes() const {
   if (partial_lanes_ == 0)
     return nullptr;
   const IndexId lane = *vector_;
+  if (!is_output(cx_.nest, lane))
+    return b_.integer(partial_lanes_);
   const std::int64_t lanes = cx_.schedule.splits[lane].lane;
   const std::int64_t points = (copies_[lane] - 1) * lanes + partial_lanes_;
   return b_.min(b_.sub(b_.integer(points), cx_.kept[lane]), b_.integer(lanes));

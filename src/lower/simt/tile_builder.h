@@ -94,7 +94,8 @@ private:
   std::optional<IndexId> vector_;
   Indexed<IndexId, std::int64_t> copies_; // of output indices
   Indexed<IndexId, bool> ragged_;         // of output indices: work-items may be past its extent
-  std::int64_t partial_lanes_ = 0;        // of the last copy of the vector index; 0: full
+  // Of the last copy of the vector index, or of the current points of a reduced one; 0: full.
+  std::int64_t partial_lanes_ = 0;
   kernel::BufferId acc_{-1};
   std::int64_t acc_apart_ = 1;            // from one copy to the next
   std::vector<kernel::ExprRef> bases_;    // by input

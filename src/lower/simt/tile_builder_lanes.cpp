@@ -75,6 +75,8 @@ StmtRef TileBuilder::reduce_lanes() {
 // Null: every work-item has results of its own.
 ExprRef TileBuilder::is_first_lane() const {
   ExprRef all = nullptr;
+  if (cx_.is_vector())
+    return all;
   for (const IndexId i : reduced_indices(cx_.nest))
     if (cx_.schedule.splits[i].lane > 1)
       all = b_.logical_and(all, b_.scalar(ScalarOp::Eq, {cx_.lane_at[i], b_.integer(0)}));

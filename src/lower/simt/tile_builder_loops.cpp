@@ -72,8 +72,10 @@ StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
     parts.push_back(unrolled(b_.integer(whole), full - whole));
   if (full < extent) {
     cx_.value[index] = b_.add(b_.integer(full), cx_.lane_at[index]);
+    partial_lanes_ = cx_.is_vector() ? extent - full : 0;
     const ExprRef exists = b_.scalar(ScalarOp::Lt, {cx_.value[index], b_.integer(extent)});
-    parts.push_back(b_.branch(exists, body()));
+    parts.push_back(cx_.is_vector() ? body() : b_.branch(exists, body()));
+    partial_lanes_ = 0;
   }
   return b_.block(std::move(parts));
 }

@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/roles.h"
+#include "schedule/staging.h"
 
 namespace tilefuse::search {
 namespace {
@@ -40,7 +41,10 @@ public:
     if (!row)
       return {};
     const bool is_row = stride(*row) == 1 && (!lane || stride(*lane) != 1);
-    if (is_row && (!multiplies() || has_few()))
+    if (target_.lanes == LaneKind::Vector) {
+      if (is_row)
+        in_vectors(*row, lane);
+    } else if (is_row && (!multiplies() || has_few()))
       along_row(*row, lane);
     else if (!is_row && lane && has_few())
       across_rows(*lane);
@@ -101,7 +105,7 @@ private:
   Schedule base(IndexId row) const {
     Schedule schedule = schedule::scalar_schedule(nest_);
     schedule.name = "rows";
-    schedule.lanes = LaneKind::WorkItem;
+    schedule.lanes = target_.lanes;
     const auto middle = schedule.order.begin() + nest_.output_indices;
     std::stable_sort(schedule.order.begin(), middle, [&](IndexId a, IndexId b) {
       return std::llabs(out_.coeff[a]) > std::llabs(out_.coeff[b]);
@@ -140,6 +144,24 @@ private:
               deal_rows(schedule.splits[*lane], items / lanes, copies, extent(*lane));
             add(std::move(schedule), lane, row);
           }
+  }
+
+  // Neighbours of a row in the lanes of a vector, several of them and of the rows in one step.
+  void in_vectors(IndexId row, std::optional<IndexId> lane) {
+    const std::int64_t width =
+        std::max<std::int64_t>(2, 4 * target_.vector_f32 / size_bytes(schedule::held_type(nest_)));
+    for (std::int64_t lanes = width; lanes >= std::max<std::int64_t>(2, width / 2); lanes /= 2)
+      for (std::int64_t keep = 1; keep <= kVectorsUnderWay; keep *= 2)
+        for (std::int64_t copies = 1; copies <= 2 * kMostRows; copies *= 2) {
+          Schedule schedule = base(row);
+          schedule.splits[row] = {.tile = extent(row), .keep = keep, .lane = lanes};
+          if (lane)
+            schedule.splits[*lane] = {.tile = copies, .keep = copies};
+          const bool is_large =
+              keep * lanes >= 2 * extent(row) || copies > (lane ? extent(*lane) : 1);
+          if (!is_large || (keep == 1 && copies == 1))
+            found_.push_back(std::move(schedule));
+        }
   }
 
   std::int64_t largest() const { return std::min<std::int64_t>(target_.max_group, 4 * kMostItems); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules of reductions whose reduced points are dealt over work-items (schedule/lane_reduction.h):
-// along rows of memory that are reduced, and where results are too few to occupy a GPU.
+// Schedules of reductions whose reduced points are dealt over lanes (schedule/lane_reduction.h): over
+// work-items or the lanes of vectors along rows of memory that are reduced, and over work-items where
+// results are too few to occupy a GPU.
 #pragma once
 
 #include <vector>
