@@ -51,6 +51,28 @@ TEST(Split, PartsBecomeAnOutputIndexAndAreJoinedInOrder) {
   EXPECT_EQ(nests.join_slots, (Slots{std::nullopt, nest::SlotId{3}, nest::SlotId{2}}));
 }
 
+// A filter's gradient of images that lie by channels: parts leave as neighbours, the join turns them.
+TEST(Split, PartsLieAlongWhatAnInputHasNeighboursAlong) {
+  const nest::Nest nest = nest::parse_nest("nest gemm {\n"
+                                           "  index m 4, c 8, r 3 | n 6\n"
+                                           "  slot 0 f16 24, 1 f16 64, 2 f32 96\n"
+                                           "  acc f32 = sum mul\n"
+                                           "  in 0 + 0 [n:6*4, m:4*1]\n"
+                                           "  in 1 + 0 [n + r:8*8, c:8*1]\n"
+                                           "  out 2 + 0 [m:4*24, c:8*3, r:3*1]\n"
+                                           "  post acc\n"
+                                           "}\n");
+  const nest::SplitNests nests = nest::split_reduction(nest, {{nest::IndexId{3}, 2}});
+  EXPECT_NE(nest::to_text(nests.partial).find("out 2 + 0 [np:2*96, m:4*24, r:3*8, c:8*1]"),
+            std::string::npos)
+      << nest::to_text(nests.partial);
+  EXPECT_NE(nest::to_text(nests.join)
+                .find("in 0 + 0 [np:2*96, m:4*24, r:3*8, c:8*1]\n"
+                      "  out 1 + 0 [m:4*24, c:8*3, r:3*1]"),
+            std::string::npos)
+      << nest::to_text(nests.join);
+}
+
 TEST(Split, ReadsItsTextBack) {
   const nest::Nest nest = conv();
   const nest::ReductionSplit split = {{nest::IndexId{2}, 2}, {nest::IndexId{3}, 3}};

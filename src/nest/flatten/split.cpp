@@ -26,7 +26,15 @@ std::string part_name(const Nest &nest, IndexId index) {
   return name;
 }
 
-// Output indices of the nest by falling stride of the result.
+// Whether an input's elements are neighbours along an index of several points.
+bool has_neighbours(const Nest &nest, IndexId index) {
+  return extent(nest, index) > 1 &&
+         std::any_of(nest.inputs.begin(), nest.inputs.end(), [&](const Operand &input) {
+           return std::llabs(flat(input, nest.indices.size()).coeff[index]) == 1;
+         });
+}
+
+// Output indices of the nest as the scratch lies, the slowest first.
 std::vector<IndexId> outputs_in_order(const Nest &nest) {
   const Linear out = flat(nest.out, nest.indices.size());
   const Ids<IndexId> outputs = output_indices(nest);
@@ -34,6 +42,10 @@ std::vector<IndexId> outputs_in_order(const Nest &nest) {
   std::stable_sort(order.begin(), order.end(), [&](IndexId a, IndexId b) {
     return std::llabs(out.coeff[a]) > std::llabs(out.coeff[b]);
   });
+  const auto last = std::find_if(order.rbegin(), order.rend(),
+                                 [&](IndexId i) { return has_neighbours(nest, i); });
+  if (last != order.rend())
+    std::rotate(last.base() - 1, last.base(), order.end());
   return order;
 }
 
