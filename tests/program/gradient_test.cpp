@@ -180,6 +180,18 @@ TEST(Gradient, OfAMaximumGoesToTheFirstOfEqualElements) {
   EXPECT_EQ(scalar_gradient(program, {Values(9, -1e30)}), (Values{1, 1, 0, 0, 0, 0, 0, 0, 0}));
 }
 
+// A window's nine taps are told apart by a byte, however large the image is.
+TEST(Gradient, WinnersOfWindowsAreNarrow) {
+  const Program program = parse(R"(
+    input %0 "x" : f32[40, 40]
+    %1 "y" : f32[20, 20] = max[y, x, j, i](%0[2*y + j - 1, 2*x + i - 1]) -> [y, x] where 0 <= j < 3, 0 <= i < 3
+    output %1
+  )");
+  const std::string text = program::to_text(gradient_by_inputs(program));
+  EXPECT_NE(text.find("\"winner\" : u8[20, 20]"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"rank\" : u8[3, 3]"), std::string::npos) << text;
+}
+
 TEST(Gradient, OfAMaximumReadTwiceCountsOnce) {
   const Program program = parse(R"(
     input %0 "x" : f32[4]

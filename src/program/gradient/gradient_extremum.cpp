@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of maximum and minimum. With one operand A and result O:
 //
-//   rank    = N, …, 2, 1 over the elements of A that compete for a result, in row-major order
+//   rank    = N, …, 2, 1 over the elements of A that compete for a result, in row-major order; over
+//             the taps of a window where each of them reads one element
 //   winner  = max over points of (A[in] == O[out] ? rank[in])     0: no winner
 //   grad A  = sum over points of (winner[out] == rank[in] ? grad O[out])
 //
@@ -22,21 +23,23 @@
 namespace tilefuse::program {
 namespace {
 
-// Whether the subscript is the same at all points of one element of the result: its indices stand
-// alone in result subscripts.
-bool is_fixed_by(const std::vector<Affine> &out, const Affine &at) {
-  for (std::size_t i = 0; i < at.coeff.size(); ++i) {
-    if (at.coeff[i].is_zero())
-      continue;
-    const bool alone = std::any_of(out.begin(), out.end(), [&](const Affine &subscript) {
-      const auto indices = std::count_if(subscript.coeff.begin(), subscript.coeff.end(),
-                                         [](const Rational &value) { return !value.is_zero(); });
-      return indices == 1 && !subscript.coeff[i].is_zero();
-    });
-    if (!alone)
-      return false;
-  }
-  return true;
+// Whether an index has one value at all points of one element of the result: it stands alone in a
+// result subscript.
+bool is_fixed_by(const std::vector<Affine> &out, std::size_t index) {
+  return std::any_of(out.begin(), out.end(), [&](const Affine &subscript) {
+    const auto indices = std::count_if(subscript.coeff.begin(), subscript.coeff.end(),
+                                       [](const Rational &value) { return !value.is_zero(); });
+    return indices == 1 && !subscript.coeff[index].is_zero();
+  });
+}
+
+// The indices of a subscript that differ between the points of one element of the result.
+std::vector<std::size_t> free_indices(const std::vector<Affine> &out, const Affine &at) {
+  std::vector<std::size_t> free;
+  for (std::size_t i = 0; i < at.coeff.size(); ++i)
+    if (!at.coeff[i].is_zero() && !is_fixed_by(out, i))
+      free.push_back(i);
+  return free;
 }
 
 class ExtremumGradient {
@@ -68,30 +71,42 @@ private:
     return tell_apart(rows, all_, body_.indices.size());
   }
 
-  // Dimensions along which the operand's elements compete for a result. Along others all points of
-  // a result read the same position.
-  std::vector<std::size_t> competing(const Access &access) const {
-    std::vector<std::size_t> dims;
+  // What tells apart the elements of an operand that compete for a result, in their row-major
+  // order: its subscripts but those that are the same at all points of a result.
+  std::vector<Row> places(const Access &access) const {
+    std::vector<Row> rows;
     for (std::size_t d = 0; d < access.subscripts.size(); ++d)
-      if (is_shared_ || !is_fixed_by(body_.out, access.subscripts[d]))
-        dims.push_back(d);
-    return dims;
+      if (is_shared_ || !free_indices(body_.out, access.subscripts[d]).empty())
+        rows.push_back({access.subscripts[d], program()[access.tensor].shape[d]});
+    return rows;
   }
 
-  std::int64_t count_of(const Access &access) const {
+  // The same in fewer numbers: a subscript that one index moves upwards is as good as that index.
+  std::vector<Row> taps(const Access &access) const {
+    std::vector<Row> rows = places(access);
+    for (Row &row : rows)
+      if (const std::vector<std::size_t> free = free_indices(body_.out, row.at);
+          !is_shared_ && free.size() == 1 && Rational(0) < row.at.coeff[free[0]])
+        for (const Row &bound : all_)
+          if (is_index(bound.at, free[0]) && bound.size < row.size)
+            row = bound;
+    return rows;
+  }
+
+  static std::int64_t count_of(const std::vector<Row> &places) {
     Shape sizes;
-    for (std::size_t d : competing(access))
-      sizes.push_back(program()[access.tensor].shape[d]);
+    for (const Row &place : places)
+      sizes.push_back(place.size);
     return elems(sizes);
   }
 
-  // The competing elements of an operand counted backwards, times `scale`, plus `least`.
-  Access ranks(const Access &access, DType type, std::int64_t scale, std::int64_t least) {
+  // Places counted backwards, times `scale`, plus `least`.
+  Access ranks(const std::vector<Row> &places, DType type, std::int64_t scale, std::int64_t least) {
     Access result;
     Shape sizes;
-    for (std::size_t d : competing(access)) {
-      sizes.push_back(program()[access.tensor].shape[d]);
-      result.subscripts.push_back(access.subscripts[d]);
+    for (const Row &place : places) {
+      sizes.push_back(place.size);
+      result.subscripts.push_back(place.at);
     }
     const Shape strides = row_major(sizes);
     std::vector<TensorId> parts;
@@ -110,13 +125,20 @@ private:
     return result;
   }
 
+  // The narrowest that holds so many ranks.
+  static DType narrow_rank_type(std::int64_t count) {
+    if (count <= std::numeric_limits<std::uint8_t>::max())
+      return DType::U8;
+    return count <= std::numeric_limits<std::int16_t>::max() ? DType::I16 : rank_type(count);
+  }
   static DType rank_type(std::int64_t count) {
     return count <= std::numeric_limits<std::int32_t>::max() ? DType::I32 : DType::I64;
   }
 
   void of_one_operand() {
     const Access &operand = body_.in[0];
-    const Access rank = ranks(operand, rank_type(count_of(operand)), 1, 1);
+    const std::vector<Row> places = taps(operand);
+    const Access rank = ranks(places, narrow_rank_type(count_of(places)), 1, 1);
     Contraction won = pick_winners({in_type_of_result(operand.tensor), operand.subscripts}, rank);
     won.out = operand.subscripts;
     const Tensor tensor = program()[operand.tensor];
@@ -154,14 +176,16 @@ private:
   TensorId rank_of_points(const Contraction &combined, const Shape &shape) {
     Contraction body = combined;
     if (body.comb == Comb::Select) {
-      const DType type = rank_type(count_of(body.in[2]));
-      body.in[2] = ranks(body.in[2], type, 1, 1);
+      const std::vector<Row> of = places(body.in[2]);
+      const DType type = rank_type(count_of(of));
+      body.in[2] = ranks(of, type, 1, 1);
       return emit("rank", type, shape, body);
     }
-    const std::int64_t minor = count_of(body.in[1]);
-    const DType type = rank_type(elems({count_of(body.in[0]), minor}));
-    const Access first = ranks(body.in[0], type, minor, 0);
-    const Access second = ranks(body.in[1], type, 1, 1);
+    const std::vector<Row> major = places(body.in[0]);
+    const std::vector<Row> minor = places(body.in[1]);
+    const DType type = rank_type(elems({count_of(major), count_of(minor)}));
+    const Access first = ranks(major, type, count_of(minor), 0);
+    const Access second = ranks(minor, type, 1, 1);
     body.in = {first, second};
     body.comb = Comb::Add;
     return emit("rank", type, shape, body);
