@@ -234,7 +234,8 @@ Schedule Space::base() const {
                    });
   if (vector)
     avoid_shared_taps(schedule);
-  if ((vector || nest_.inputs.size() == 1) && !is_output(nest_, schedule.order.back()))
+  if ((vector || nest_.inputs.size() == 1 || program::compares(nest_.comb)) &&
+      !is_output(nest_, schedule.order.back()))
     unroll_window(schedule);
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     const nest::Operand &input = nest_.inputs[k];

@@ -94,6 +94,7 @@ private:
   // A sum of products: of matrices, of windows.
   bool multiplies() const { return nest_.comb == program::Comb::Mul; }
   void try_wide_items();
+  void try_items_over_rows(schedule::Schedule schedule, std::int64_t items);
   void try_rows();
   void try_other_stores();
   bool lanes_are_apart(const schedule::Schedule &schedule) const;

@@ -18,10 +18,8 @@ namespace {
 
 using schedule::Schedule;
 
-constexpr double kCertain = 0.999;        // of a bound, in spite of rounding
-constexpr std::size_t kVectorTiles = 6;   // of each form: their block tiles are searched
-constexpr std::int64_t kWidestStore = 16; // bytes
-constexpr std::int64_t kMapPixels = 4;    // of a work-item
+constexpr double kCertain = 0.999;      // of a bound, in spite of rounding
+constexpr std::size_t kVectorTiles = 6; // of each form: their block tiles are searched
 
 // Doublings of `step` up to a whole `extent`, the last one covering it, and equal shares of the
 // units, whole and halved.
@@ -193,27 +191,6 @@ void Space::try_tiles(const Schedule &schedule) {
     if (index && best != found_.end())
       improve(best->schedule, *index);
   }
-}
-
-// Plain maps and reductions of work-items that load and store whole vectors, of several pixels each.
-void Space::try_wide_items() {
-  if (!lane_ || out_.coeff[*lane_] != 1)
-    return;
-  const std::int64_t size = size_bytes(type_of(nest_, nest_.out));
-  for (std::int64_t vec = kWidestStore / size; vec > 1; vec /= 2)
-    for (const std::int64_t lanes : lane_widths()) {
-      if (extent(*lane_) % vec != 0 || lanes * vec >= 2 * extent(*lane_))
-        continue;
-      for (std::int64_t keep = 1; keep <= kMapPixels; ++keep) {
-        if (keep > 1 && (!pixel_ || keep > extent(*pixel_)))
-          break;
-        Schedule schedule = base();
-        schedule.splits[*lane_] = {lanes * vec, 1, lanes, vec};
-        if (pixel_)
-          schedule.splits[*pixel_] = {keep, keep, 1};
-        add(schedule);
-      }
-    }
 }
 
 // Reduced indices that are dealt over lanes; on a CPU in every tile of the rows.

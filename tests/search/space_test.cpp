@@ -71,6 +71,38 @@ TEST(Space, LongRowsAreDealtOverWorkItems) {
 
 // Rows of an image of 3 channels, the filter gradient of a first layer: the staged rows serve all
 // places of the window, two of them at once.
+// Several sums of one tensor are copies of a work-item, which reads it once.
+TEST(Space, SumsOfTheSameDataAreCopies) {
+  const std::string text = picked(nest::parse_nest(R"(nest gemm {
+    index k 2, n 32, c 256 | x 3136
+    slot 0 f32 2, 1 f16 25690112, 2 f32 16384
+    acc f32 = sum term
+    in 0 + 0 const [k:2*1]
+    in 1 + 0 [n:32*802816, x:3136*256, c:256*1]
+    term select($0 == 0, $1, $1 * $1)
+    out 2 + 0 [k:2*8192, n:32*256, c:256*1]
+    post acc
+  })"),
+                                  "cuda_sm90");
+  EXPECT_NE(text.find("reg    k:2"), std::string::npos) << text;
+  EXPECT_NE(text.find("lane   x:"), std::string::npos) << text;
+}
+
+// A row of 64 channels has too few vectors for a block's work-items: others take the pixels beside.
+TEST(Space, VectorsOfShortRowsAreSharedByWorkItemsOfSeveralPixels) {
+  const std::string text = picked(nest::parse_nest(R"(nest maxpool {
+    index n 32, y 28, x 28, c 64 | j 3, i 3
+    slot 0 f16 6422528, 1 f16 1605632
+    acc f32 = max
+    in 0 + 0 [n:32*200704, 2*y + j - 1:56?*3584, 2*x + i - 1:56?*64, c:64*1]
+    out 1 + 0 [n:32*50176, y:28*1792, x:28*64, c:64*1]
+    post acc
+  })"),
+                                  "cuda_sm90");
+  EXPECT_NE(text.find("vec    c:8"), std::string::npos) << text;
+  EXPECT_NE(text.find("c:8\n  vec"), std::string::npos) << text;
+}
+
 TEST(Space, WindowsOfFilterGradientsAreHeldByABlock) {
   const std::string text = picked(nest::parse_nest(R"(nest gemm {
     index np 8, yp 8, r 7, t 7, c 3, m 64 | y 14, x 112

@@ -21,9 +21,10 @@ using schedule::Split;
 constexpr std::int64_t kWidestLoad = 16; // bytes
 constexpr std::int64_t kMostItems = 256; // of a block
 constexpr std::int64_t kMostRows = 4;    // of a work-item
+constexpr std::int64_t kMostSums = 4;    // of the same data
 constexpr std::int64_t kVectorsUnderWay = 4;
 constexpr std::int64_t kReadsUnderWay = 8;
-// Results of a multiprocessor that leave it idle; of products, whose factors other forms share.
+// Results of a multiprocessor that leave it idle; of products whose factors other forms share.
 constexpr std::int64_t kFewResults = 2048;
 constexpr std::int64_t kFewProducts = 64;
 
@@ -59,9 +60,14 @@ private:
     const std::optional<schedule::Roles> roles = schedule::roles_of(nest_);
     return roles && !roles->channels.empty() && !roles->pixels.empty();
   }
+  // Whether an index moves one factor and not the other.
+  bool has_lone_factors() const {
+    const std::optional<schedule::Roles> roles = schedule::roles_of(nest_);
+    return roles && (!roles->channels.empty() || !roles->pixels.empty());
+  }
   bool has_few() const {
     return nest::output_points(nest_) <=
-           (multiplies() ? kFewProducts : kFewResults) * std::max(1, target_.compute_units);
+           (has_lone_factors() ? kFewProducts : kFewResults) * std::max(1, target_.compute_units);
   }
 
   double points_of(const nest::Operand &input) const {
@@ -101,7 +107,8 @@ private:
     return vec;
   }
 
-  // Outputs by falling stride of the result, reduced indices of the inputs, `row` last.
+  // Outputs by falling stride of the result, reduced indices of the inputs, `row` last. Several sums
+  // of the same data are copies of one work-item.
   Schedule base(IndexId row) const {
     Schedule schedule = schedule::scalar_schedule(nest_);
     schedule.name = "rows";
@@ -113,6 +120,9 @@ private:
     std::stable_sort(middle, schedule.order.end(), [&](IndexId a, IndexId b) {
       return a != row && (b == row || stride(a) > stride(b));
     });
+    for (const IndexId i : output_indices(nest_))
+      if (stride(i) == 0 && extent(i) <= kMostSums)
+        schedule.splits[i] = {.tile = extent(i), .keep = extent(i)};
     return schedule;
   }
 

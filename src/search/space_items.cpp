@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of what Space tries: plain maps and reductions of work-items that load and store whole vectors.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "base/index.h"
+#include "nest/index.h"
+#include "search/space.h"
+
+namespace tilefuse::search {
+namespace {
+
+using schedule::Schedule;
+using schedule::Split;
+
+constexpr std::int64_t kWidestStore = 16; // bytes
+constexpr std::int64_t kMapPixels = 4;    // of a work-item
+constexpr std::array<std::int64_t, 2> kRowItems = {128, 256};
+
+// Work-items along so many steps, at most `most`, of which few are idle.
+std::int64_t items_along(std::int64_t steps, std::int64_t most) {
+  const std::int64_t blocks = (steps + most - 1) / most;
+  return (steps + blocks - 1) / blocks;
+}
+
+} // namespace
+
+// Vectors along the fastest index, of several pixels each.
+void Space::try_wide_items() {
+  if (!lane_ || out_.coeff[*lane_] != 1)
+    return;
+  const std::int64_t size = size_bytes(type_of(nest_, nest_.out));
+  for (std::int64_t vec = kWidestStore / size; vec > 1; vec /= 2) {
+    if (extent(*lane_) % vec != 0)
+      continue;
+    for (std::int64_t keep = 1; keep <= kMapPixels; ++keep) {
+      if (keep > 1 && (!pixel_ || keep > extent(*pixel_)))
+        break;
+      Schedule schedule = base();
+      if (pixel_)
+        schedule.splits[*pixel_] = {keep, keep, 1};
+      for (const std::int64_t lanes : lane_widths())
+        if (lanes * vec < 2 * extent(*lane_)) {
+          schedule.splits[*lane_] = {lanes * vec, 1, lanes, vec};
+          add(schedule);
+        }
+      schedule.splits[*lane_] = {extent(*lane_), 1, extent(*lane_) / vec, vec};
+      for (const std::int64_t items : kRowItems)
+        try_items_over_rows(schedule, items);
+    }
+  }
+}
+
+// Work-items that the fastest index has no vectors for, along the indices behind it.
+void Space::try_items_over_rows(Schedule schedule, std::int64_t items) {
+  std::vector<IndexId> others;
+  for (const IndexId i : output_indices(nest_))
+    if (i != lane_)
+      others.push_back(i);
+  std::stable_sort(others.begin(), others.end(), [&](IndexId a, IndexId b) {
+    return std::llabs(out_.coeff[a]) < std::llabs(out_.coeff[b]);
+  });
+  std::int64_t left = items / schedule.splits[*lane_].lane;
+  schedule.lane_parts = {{*lane_, schedule.splits[*lane_].lane}};
+  for (const IndexId i : others) {
+    if (left <= 1)
+      break;
+    Split &split = schedule.splits[i];
+    const std::int64_t lane = items_along((extent(i) + split.keep - 1) / split.keep, left);
+    if (lane <= 1)
+      continue;
+    split = {split.keep * lane, split.keep, lane};
+    schedule.lane_parts.insert(schedule.lane_parts.begin(), {i, lane});
+    left /= lane;
+  }
+  if (schedule.lane_parts.size() > 1)
+    add(std::move(schedule));
+}
+
+} // namespace tilefuse::search
