@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "cost/dealt_map.h"
+#include "cost/group_model.h"
 #include "launch/classes.h"
 #include "launch/legal.h"
 #include "launch/step.h"
@@ -46,7 +48,7 @@ public:
     }
     const bool has_first = !launches.empty();
     for (const std::size_t k : order)
-      if (!has_first || !add(launches[0], parts_[k]))
+      if (!(has_first && is_served(launches[0], parts_[k]) && add(launches[0], parts_[k])))
         launches.push_back({{std::move(parts_[k])}});
     if (has_first)
       even_steps(launches[0]);
@@ -60,6 +62,24 @@ private:
     const auto others = std::count_if(launch.parts.begin(), launch.parts.end(), is_in_step);
     if (others > 0 && others % 2 == 0 && launch.parts[0].schedule.roles.math.instances > 1)
       std::find_if(launch.parts.rbegin(), launch.parts.rend(), is_in_step)->place = Place::Blocks;
+  }
+
+  // Whether the warps beside those that start tensor copies do not take longer to run a map, behind
+  // those that they run already, than the rest of the launch and a launch of its own take.
+  bool is_served(const Launch &launch, const Part &part) const {
+    const Part &first = launch.parts[0];
+    if (place(first, part) != Place::Dealt || !has_core(first.schedule) ||
+        !is_wgmma(*first.schedule.core.op))
+      return true;
+    double dealt = cost::dealt_map_seconds(part.placed.group.anchor, first.schedule, target_);
+    const double alone = cost::predict(part.placed.group, part.schedule, target_).seconds;
+    double rest = 0;
+    for (const Part &each : launch.parts)
+      if (each.place == Place::Dealt)
+        dealt += cost::dealt_map_seconds(each.placed.group.anchor, first.schedule, target_);
+      else
+        rest += cost::predict(each.placed.group, each.schedule, target_).seconds;
+    return dealt <= rest + alone;
   }
 
   Place place(const Part &first, const Part &part) const {
