@@ -18,6 +18,7 @@
 #include "program/rewrite/join_sums.h"
 #include "program/rewrite/merge_sums.h"
 #include "program/rewrite/pad_channels.h"
+#include "program/rewrite/read_broadcast.h"
 #include "program/rewrite/rewrite.h"
 #include "search/network/first_layer_choice.h"
 #include "target/features.h"
@@ -42,6 +43,10 @@ Program drop_dead(const Program &in, const PassInput &) { return program::drop_d
 
 Program rewrite(const Program &in, const PassInput &with) {
   return program::rewrite(in, with.algorithm, with.refused);
+}
+
+Program read_broadcast(const Program &in, const PassInput &) {
+  return program::read_broadcast(in);
 }
 
 Program compose_maps(const Program &in, const PassInput &) { return program::compose_maps(in); }
@@ -84,6 +89,7 @@ constexpr ProgramPass kPasses[] = {
     {"rewrite", PassStage::Rewrite, kByAlgorithm, rewrite},
     {"fold_constants", PassStage::Rewrite, "", fold_constants}, // transformed filters
     {"drop_dead", PassStage::Rewrite, "", drop_dead},
+    {"read_broadcast", PassStage::Compose, "", read_broadcast},
     {"compose_maps", PassStage::Compose, "", compose_maps},
     {"join_sums", PassStage::Compose, "", join_sums},
     {"merge_sums", PassStage::Compose, "", merge_sums},

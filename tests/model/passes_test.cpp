@@ -80,10 +80,10 @@ TEST(ProgramPasses, AreLeftOutUnlessNeeded) {
   }
   const std::string unknown = refusal("fold");
   EXPECT_NE(unknown.find("there is no pass 'fold'"), std::string::npos) << unknown;
-  EXPECT_NE(
-      unknown.find("integer_products, fold_constants, absorb_movement, fold_scales, narrow_integers, "
-                   "drop_dead"),
-      std::string::npos)
+  EXPECT_NE(unknown.find(
+                "integer_products, fold_constants, absorb_movement, fold_scales, narrow_integers, "
+                "drop_dead"),
+            std::string::npos)
       << unknown;
   EXPECT_EQ(unknown.find("choose_layout"), std::string::npos) << unknown;
 }
@@ -162,8 +162,8 @@ TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
   EXPECT_EQ(names_in(passes),
             (std::vector<std::string>{"integer_products", "fold_constants", "absorb_movement",
                                       "fold_scales", "narrow_integers", "drop_dead", "rewrite",
-                                      "compose_maps", "join_sums", "merge_sums", "join_groups",
-                                      "widen_first_layers", "pad_channels"}));
+                                      "read_broadcast", "compose_maps", "join_sums", "merge_sums",
+                                      "join_groups", "widen_first_layers", "pad_channels"}));
 }
 
 } // namespace

@@ -115,6 +115,21 @@ TEST(ComposeMaps, NotAPostOpThatStaysNeeded) {
   EXPECT_EQ(reads(after.statements[3]), std::vector{TensorId{4}});
 }
 
+// A mean behind a sum that will be one with other sums: who reads it divides the sum.
+TEST(ComposeMaps, ASmallMapBehindASumOfOneTensor) {
+  const Program after = composed(R"(program "p" {
+  input %0 "x" : f32[2, 3, 4]
+  input %1 "g" : f32[3]
+  %2 "s" : f32[3] = sum[n, c, x](%0[n, c, x]) -> [c]
+  %3 "mean" : f32[3] = map[%2]($0 / 8.0)
+  %4 "b" : f32[3] = map[%3, %1]($0 * $1)
+  output %3
+  output %4
+})");
+  ASSERT_EQ(after.statements.size(), 3U);
+  EXPECT_EQ(reads(after.statements[2]), (std::vector{TensorId{2}, TensorId{1}}));
+}
+
 // Nothing else would bound the sum's second index.
 TEST(ComposeMaps, NotASpreadNumberIntoASum) {
   const Program after = composed(R"(program "p" {

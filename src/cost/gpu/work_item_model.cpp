@@ -36,6 +36,8 @@ constexpr double kResultInstructions = 7;
 // The same of a result that is taken from where it was turned; and sectors that its runs tear.
 constexpr double kTurnedDigitInstructions = 6;
 constexpr double kTornSectors = 0.5;
+// Bytes of a tensor of which blocks read parts of lines, over those of whole lines.
+constexpr double kTornLines = 1.25;
 // Of a work-item in a round of a lane reduction, besides its accumulators.
 constexpr double kRoundInstructions = 6;
 // A compiler unrolls a loop so far.
@@ -64,6 +66,7 @@ private:
   };
 
   double guards(int input) const;
+  double memory_bytes(const Operand &input) const;
   void add_direct(int input, Block &block) const;
   void add_staged(int input, Block &block) const;
   void add_turned(double results, Block &block) const;
@@ -89,6 +92,17 @@ double WorkItemModel::guards(int input) const {
           kGuardInstructions / (is_inside ? 1 : static_cast<double>(schedule_.splits[inner].tile));
   }
   return count;
+}
+
+// What main memory moves of an input: more where the lines of a row are shared by blocks.
+double WorkItemModel::memory_bytes(const Operand &input) const {
+  const nest::Linear at = nest::flat(input, nest_.indices.size());
+  const auto size = static_cast<double>(size_bytes(type_of(nest_, input)));
+  for (const IndexId i : output_indices(nest_))
+    if (std::llabs(at.coeff[i]) == 1 && static_cast<double>(schedule_.splits[i].tile) < extent(i) &&
+        static_cast<double>(schedule_.splits[i].tile) * size < rates_.local_bytes_per_cycle)
+      return unique_bytes(input) * kTornLines;
+  return unique_bytes(input);
 }
 
 // An input that every work-item reads from global memory: through the first-level cache, which
@@ -286,7 +300,7 @@ Estimate WorkItemModel::run() {
   const double cycles = std::hypot(rounds * block.busy, estimate.waves * block.alone);
   double bytes = unique_bytes(nest_.out);
   for (const Operand &input : nest_.inputs)
-    bytes += unique_bytes(input);
+    bytes += memory_bytes(input);
   const double rate = target_.gbytes_per_s * 1e9;
   const double from_memory = std::max(0.0, bytes - static_cast<double>(target_.l2_bytes));
   const double memory =

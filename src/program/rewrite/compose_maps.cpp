@@ -89,17 +89,32 @@ private:
     return sum;
   }
 
-  // Whether the map will be a post-op of the contraction that computes one of its operands.
-  bool is_follower(Place s) const {
+  // The contraction of which the map will be a post-op: it computes one of its operands.
+  std::optional<Place> leader(Place s) const {
     const TensorId out = result_.statements[s].out;
     for (const TensorId id : map_at(s).operands) {
       const std::optional<Place> from = writer_[at(id)];
       if (from && readers_[at(id)].size() == 1 && tensor(id).shape == tensor(out).shape &&
           !is_output_[at(id)] &&
           std::holds_alternative<Contraction>(result_.statements[*from].body))
-        return true;
+        return from;
     }
-    return false;
+    return std::nullopt;
+  }
+  bool is_follower(Place s) const { return leader(s).has_value(); }
+
+  // Whether it will be one of a sum that reads one tensor: `join_sums` makes it one with others, and
+  // then it has no post-op.
+  bool follows_sum(Place s) const {
+    const std::optional<Place> from = leader(s);
+    if (!from)
+      return false;
+    const auto &body = std::get<Contraction>(result_.statements[*from].body);
+    return body.agg == Agg::Sum && body.comb != Comb::Pick &&
+           std::all_of(body.in.begin(), body.in.end(), [&](const Access &access) {
+             return access.tensor == body.in[0].tensor ||
+                    (body.comb == Comb::Term && elems(tensor(access.tensor).shape) <= kSmallElems);
+           });
   }
 
   // Bytes that a step saves when all readers evaluate the map and nobody stores it.
@@ -136,7 +151,7 @@ private:
         evaluate_in(s, reader);
       return;
     }
-    if (!is_cheap || is_follower(s))
+    if (!is_cheap || (is_follower(s) && !(is_small && follows_sum(s))))
       return;
     for (const Place reader : able)
       if (is_small || new_bytes(map_at(s), reader) == 0)

@@ -11,7 +11,8 @@
 // A map with one reader disappears. One with several does where all of them together read less
 // without it, and what it computes is cheap; else it joins those readers that read all of its
 // operands anyway. Small maps join all that can take them: none then waits for another. A map that
-// joins the contraction before it as a post-op costs no bytes of its own, and stays there.
+// joins the contraction before it as a post-op costs no bytes of its own, and stays there, but for a
+// small one behind a sum of one tensor, which will be one with other sums (join_sums.h).
 //
 // Ensures: tensors keep their numbers; values are the same, but that a reader sees what a map gives
 // before it is rounded to the type that it would be stored in (expr.h, cast).
