@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training steps on a CPU beside PyTorch's: CIFAR ResNet-20 at batch 128 and ResNet-50 at batch 8, float32, SGD with momentum.
 
-    bench/train_cpu.py TILEFUSE OUT [--rounds 3] [--steps 12] [--threads 2] [--only resnet20,resnet50] [--python PYTHON]
+    bench/train_cpu.py TILEFUSE OUT [--rounds 3] [--steps 12] [--threads 2] [--only resnet20,resnet50] [--devices cpu,opencl:pocl]
+                       [--python PYTHON]
     bench/train_cpu.py --torch NETWORK BATCH STEPS THREADS LAST      (what it runs with PYTHON: one process of PyTorch)
 
-TILEFUSE is the program; PYTHON has PyTorch (and torchvision for ResNet-50). Each round runs tilefuse and PyTorch, eager with
-contiguous and with channels-last tensors, one behind the other, all held to the same cores. Random data. Needs NumPy; reads
+TILEFUSE is the program; PYTHON has PyTorch (and torchvision for ResNet-50). Each round runs tilefuse on each device and PyTorch,
+eager with contiguous and with channels-last tensors, one behind the other; taskset holds all to the same cores. Random data. Needs NumPy; reads
 ../shared/data/models/cifar_resnet20 of TILEFUSE_DATA. Written into OUT: steps.csv with network, batch, who, round and the median,
 10th and 90th percentile of the steps behind the first four, in milliseconds.
 """
@@ -127,10 +128,10 @@ class Bench:
             sys.exit(f"{' '.join(map(str, command))}: exit code {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-1000:]}")
         return done.stdout
 
-    def tilefuse(self, name):
+    def tilefuse(self, name, device):
         folder = self.out / f"run_{name}"
         subprocess.run(["rm", "-rf", str(folder)], check=True)
-        self.run([self.arguments.tilefuse, "train", str(self.recipe(name)), "-o", str(folder), "--device", "cpu"])
+        self.run([self.arguments.tilefuse, "train", str(self.recipe(name)), "-o", str(folder), "--device", device])
         rows = list(csv.DictReader(open(folder / "log.csv", encoding="utf-8")))
         return [float(row["step_ms"]) for row in rows if row.get("step_ms")][WARM:]
 
@@ -140,19 +141,24 @@ class Bench:
         return [float(word) for word in text.split()[1:]]
 
     def measure(self):
-        sides = {"tilefuse": self.tilefuse, "torch": lambda n: self.torch(n, False), "torch channels last": lambda n: self.torch(n, True)}
+        devices = self.arguments.devices.split(",")
+        sides = {f"tilefuse {device}": lambda n, device=device: self.tilefuse(n, device) for device in devices}
+        sides |= {"torch": lambda n: self.torch(n, False), "torch channels last": lambda n: self.torch(n, True)}
         with open(self.out / "steps.csv", "w", encoding="utf-8") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(["network", "batch", "who", "round", "ms", "p10_ms", "p90_ms"])
             for name in self.arguments.only.split(","):
-                ratios = []
+                ratios = {device: [] for device in devices}
                 for round_number in range(self.arguments.rounds):
                     found = {who: spread(run(name)) for who, run in sides.items()}
                     for who, times in found.items():
                         rows.writerow([name, NETWORKS[name][0], who, round_number, *(f"{ms:.2f}" for ms in times)])
                     file.flush()
-                    ratios.append(min(ms[0] for who, ms in found.items() if who != "tilefuse") / found["tilefuse"][0])
-                print(f"{name}: PyTorch's better over tilefuse {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+                    best = min(ms[0] for who, ms in found.items() if who.startswith("torch"))
+                    for device in devices:
+                        ratios[device].append(best / found[f"tilefuse {device}"][0])
+                for device, of in ratios.items():
+                    print(f"{name}: PyTorch's better over tilefuse on {device} {statistics.median(of):.2f} ({min(of):.2f} to {max(of):.2f})")
 
 
 def main():
@@ -165,6 +171,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--devices", default="cpu")
     parser.add_argument("--only", default=",".join(NETWORKS))
     parser.add_argument("--python", default=sys.executable)
     Bench(parser.parse_args()).measure()
