@@ -34,8 +34,7 @@ double dealt_map_seconds(const nest::Nest &dealt, const schedule::Schedule &firs
   const double blocks = static_cast<double>(
       first.tiles.persistent > 0 ? first.tiles.persistent : std::max(1, target.compute_units));
   const double latency = target.rates.tensor_copy_latency_cycles / target.rates.wgmma_clock_hz;
-  return std::max((read + bytes_of(dealt, dealt.out)) / (target.gbytes_per_s * 1e9),
-                  read * latency / (blocks * kItems * under_way));
+  return read * latency / (blocks * kItems * under_way);
 }
 
 } // namespace tilefuse::cost

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time of a map that is dealt to the warps beside those that start tensor copies (launch/launch.h).
 // They are few and have few registers, so that what it reads comes as fast as the loads that these
-// hold are answered; zeros, which read nothing, cost their bytes alone:
+// hold are answered:
 //
-//   seconds = max(bytes / bandwidth, bytes read * latency / (work-items * bytes under way of each))
+//   seconds = bytes read * latency / (work-items * bytes under way of each)
 //
 //   work-items      96 of each of the launch's blocks
 //   bytes under way 4 for each register but 16
@@ -16,8 +16,8 @@
 
 namespace tilefuse::cost {
 
-// Seconds of the map `dealt` beside a kernel with the schedule `first`, which has a warp that starts
-// tensor copies.
+// Seconds that the map `dealt` waits for what it reads, beside a kernel with the schedule `first`,
+// which has a warp that starts tensor copies. 0 of zeros, which cost their bytes alone.
 double dealt_map_seconds(const nest::Nest &dealt, const schedule::Schedule &first,
                          const Target &target);
 

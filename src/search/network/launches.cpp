@@ -64,22 +64,21 @@ private:
       std::find_if(launch.parts.rbegin(), launch.parts.rend(), is_in_step)->place = Place::Blocks;
   }
 
-  // Whether the warps beside those that start tensor copies do not take longer to run a map, behind
-  // those that they run already, than the rest of the launch and a launch of its own take.
+  // Whether the warps beside those that start tensor copies run a map, behind those that they run
+  // already, while the rest of the launch runs.
   bool is_served(const Launch &launch, const Part &part) const {
     const Part &first = launch.parts[0];
     if (place(first, part) != Place::Dealt || !has_core(first.schedule) ||
         !is_wgmma(*first.schedule.core.op))
       return true;
     double dealt = cost::dealt_map_seconds(part.placed.group.anchor, first.schedule, target_);
-    const double alone = cost::predict(part.placed.group, part.schedule, target_).seconds;
     double rest = 0;
     for (const Part &each : launch.parts)
       if (each.place == Place::Dealt)
         dealt += cost::dealt_map_seconds(each.placed.group.anchor, first.schedule, target_);
       else
         rest += cost::predict(each.placed.group, each.schedule, target_).seconds;
-    return dealt <= rest + alone;
+    return dealt <= rest;
   }
 
   Place place(const Part &first, const Part &part) const {
