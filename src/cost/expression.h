@@ -6,7 +6,8 @@
 
 namespace tilefuse::cost {
 
-// Vector or work-item operations of one evaluation of an expression, in multiply-adds.
-double expression_slots(const program::Expr &expr);
+// Vector or work-item operations of one evaluation of an expression, in multiply-adds. `has_coarse`:
+// coarse operations have short forms (target/coarse.h).
+double expression_slots(const program::Expr &expr, bool has_coarse = false);
 
 } // namespace tilefuse::cost

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emit/c/c_emitter.h"
+#include "target/coarse.h"
 #include "target/target.h"
 
 namespace tilefuse::emit {
@@ -22,6 +23,7 @@ struct CContext {
   std::vector<bool> fragments = {};        // by BufferId: of matrix instructions, as 4-byte words
   std::vector<std::int64_t> divisors = {}; // by VarId: see c_align.h
   std::map<std::string, std::string> helpers = {}; // name → definition
+  Coarse coarse = Coarse::None;                    // of the value that is written now
 
   const CWords &words() const { return language.words(); }
   // A block of one work-item keeps its scratch to itself, like its registers.

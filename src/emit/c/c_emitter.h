@@ -99,6 +99,11 @@ public:
   // Conversion between the types of values; float to integer truncates and saturates, NaN gives 0.
   virtual std::string convert(const kernel::Type &from, const kernel::Type &to,
                               const std::string &value) const = 0;
+  // A coarse operation (target/coarse.h) as the name of a function of the language; empty: it is
+  // written as an exact one.
+  virtual std::string coarse_function(CContext &, ScalarOp, const kernel::Type &) const {
+    return {};
+  }
   // Whether round_convert is there for a context's target.
   virtual bool has_round_convert(const CContext &) const { return false; }
   // A vector of f32 rounded half to even within whole bounds (`low` none: that of the type) and

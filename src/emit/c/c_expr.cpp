@@ -13,6 +13,7 @@
 #include "emit/c/c_helpers.h"
 #include "emit/c/c_names.h"
 #include "kernel/build.h"
+#include "target/coarse.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
@@ -30,6 +31,14 @@ using kernel::Type;
 std::string narrowed(const CContext &cx, const Type &type, std::string text) {
   const bool promotes = type.lanes == 1 && is_narrow(type.elem);
   return promotes ? fmt::format("({})({})", value_type(cx, type), bare(std::move(text))) : text;
+}
+
+// A part of a value, of which so much is allowed.
+std::string part(CContext &cx, ExprRef expr, Coarse coarse) {
+  const Coarse outer = std::exchange(cx.coarse, coarse);
+  std::string text = expression(cx, expr);
+  cx.coarse = outer;
+  return text;
 }
 
 std::string infix(const std::string &a, std::string_view op, const std::string &b) {
@@ -192,6 +201,10 @@ std::string arithmetic(CContext &cx, const kernel::Scalar &node, const Type &typ
   const bool is_real = is_float(type.elem);
   if (type.elem == DType::Bool)
     return bool_op(cx, node.op, type, v);
+  if (type.elem == DType::F32 && is_coarse(node.op, cx.coarse))
+    if (const std::string name = cx.language.coarse_function(cx, node.op, type); !name.empty())
+      return v.size() == 1 ? fmt::format("{}({})", name, bare(v[0]))
+                           : fmt::format("{}({}, {})", name, bare(v[0]), bare(v[1]));
   switch (node.op) {
   case ScalarOp::Neg:
     return narrowed(cx, type, "(-" + v[0] + ")");
@@ -217,7 +230,7 @@ std::string arithmetic(CContext &cx, const kernel::Scalar &node, const Type &typ
 std::string scalar_text(CContext &cx, const Type &type, const kernel::Scalar &node) {
   std::vector<std::string> v;
   for (const ExprRef arg : node.args)
-    v.push_back(expression(cx, arg));
+    v.push_back(part(cx, arg, allowed_below(node.op, cx.coarse)));
   const Type &operand = node.args.front()->type;
   switch (node.op) {
   case ScalarOp::Not:
@@ -292,7 +305,7 @@ std::string cast_text(CContext &cx, const Type &to, const kernel::Cast &node) {
   const Type &from = node.value->type;
   if (const std::optional<std::string> text = round_text(cx, to, node.value))
     return *text;
-  const std::string value = expression(cx, node.value);
+  const std::string value = part(cx, node.value, allowed_below_cast(from.elem, to.elem, cx.coarse));
   if (from == to)
     return value;
   if (to.elem == DType::Bool)

@@ -15,6 +15,7 @@
 #include "emit/c/c_guarded.h"
 #include "emit/c/c_like.h"
 #include "emit/c/c_program.h"
+#include "emit/c/coarse_math.h"
 #include "emit/c/cuda_intrinsics.h"
 #include "emit/c/cuda_prologue.h"
 #include "emit/c/cuda_tensor_prologue.h"
@@ -102,6 +103,14 @@ public:
 
   std::string vector(const std::string &elem, int lanes) const override {
     return fmt::format("tf_vec<{}, {}>", elem, lanes);
+  }
+
+  std::string coarse_function(CContext &cx, ScalarOp op, const Type &) const override {
+    const std::string name = fmt::format("tf_coarse_{}", row(op).name);
+    if (op == ScalarOp::Erf)
+      cx.helpers.emplace(name, fmt::format("TF float {0}(float x) {1}\nTF_MATH({0})\n", name,
+                                           coarse_erf("float", "tf_exp2", "fma({0}, {1}, {2})")));
+    return name;
   }
 
   std::string compose(const std::string &vector_type, const std::string &lanes) const override {

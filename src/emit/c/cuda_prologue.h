@@ -63,6 +63,14 @@ TF_MATH(exp) TF_MATH(log) TF_MATH(sqrt) TF_MATH(tanh) TF_MATH(floor) TF_MATH(cei
 TF_MATH(erf) TF_MATH(sin) TF_MATH(cos) TF_MATH(fabs) TF_MATH2(pow) TF_MATH2(fmod)
 template <class T, int N> TF tf_vec<T, N> fma(tf_vec<T, N> a, tf_vec<T, N> b, tf_vec<T, N> c) {
   _Pragma("unroll") TF_EACH a.v[i] = fma(a.v[i], b.v[i], c.v[i]); return a; }
+TF float tf_exp2(float x) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
+TF float tf_coarse_exp(float x) { return tf_exp2(x * 1.44269504f); }
+TF float tf_coarse_div(float a, float b) { float r;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+TF float tf_coarse_tanh(float x) { const float t = fabs(x);
+  const float far = copysign(1.0f - tf_coarse_div(2.0f, tf_exp2(t * 2.88539008f) + 1.0f), x);
+  return t < 0.04f ? x - x * x * x * 0.333333333f : far; }
+TF_MATH(tf_coarse_exp) TF_MATH(tf_coarse_tanh) TF_MATH2(tf_coarse_div)
 template <class To, class From> struct tf_converter {
   TF_MEMBER To of(From a) { return (To)a; } };
 #define TF_SATURATE(FROM, TO, LOW, HIGH) \

@@ -14,6 +14,7 @@
 #include "emit/c/c_like.h"
 #include "emit/c/c_names.h"
 #include "emit/c/c_program.h"
+#include "emit/c/coarse_math.h"
 #include "emit/c/nvidia_asm.h"
 #include "kernel/build.h"
 #include "kernel/intrinsics.h"
@@ -125,6 +126,17 @@ public:
     if (const auto *wait = std::get_if<kernel::AsyncWait>(&node); wait != nullptr && has_copies)
       return {nvidia_wait(*wait)};
     refuse(row_of(node).called);
+  }
+
+  // Of what devices have, the error function alone is dear.
+  std::string coarse_function(CContext &cx, ScalarOp op, const Type &type) const override {
+    if (op != ScalarOp::Erf)
+      return {};
+    const std::string name = fmt::format("tf_coarse_erf_{}", type_tag(type));
+    const std::string c_type = value_type(cx, type);
+    cx.helpers.emplace(name, fmt::format("{0} {1} {2}({1} x) {3}\n", kWords.helper, c_type, name,
+                                         coarse_erf(c_type, "exp2", "{0} * {1} + {2}")));
+    return name;
   }
 
   std::string memory_elem(DType elem) const override {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "nest/evaluate/eval_expr.h"
+#include "target/coarse.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::nest {
@@ -47,6 +48,15 @@ bool is_exact(const Expr &expr) {
                              ScalarOp::Select, ScalarOp::RoundF16, ScalarOp::RoundBF16});
 }
 
+// What an operation may miss beyond half_ulps where it is coarse: a part of the result, of erf also
+// of its distance from 1. Quotients stay within half_ulps.
+double coarse_error(ScalarOp op, double value, Coarse allowed) {
+  if (!is_coarse(op, allowed) || op == ScalarOp::Div)
+    return 0;
+  const double size = std::fabs(value);
+  return kCoarseError * (op == ScalarOp::Erf ? std::min(size, 1 - size) : size);
+}
+
 // How far apart two results are; results that are both no number agree.
 double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b)))
@@ -58,8 +68,11 @@ double distance(double a, double b) {
 // What a result may lack below the normal numbers: a device may flush them.
 double smallest(DType type) { return traits(traits(type).value).underflow; }
 
-Bounded evaluate_cast(const Expr &expr, const ExprPoint &point) {
-  const Bounded from = evaluate_bounded(expr.args[0], point);
+Bounded bounded(const Expr &expr, const ExprPoint &point, Coarse coarse);
+
+Bounded evaluate_cast(const Expr &expr, const ExprPoint &point, Coarse coarse) {
+  const Bounded from =
+      bounded(expr.args[0], point, allowed_below_cast(expr.args[0].type, expr.type, coarse));
   const DType type = expr.args[0].type;
   const bool rounds = expr.type == DType::F32 && program::loses_digits(type, expr.type);
   if (is_float(expr.type) && !rounds)
@@ -81,12 +94,12 @@ Bounded wrapped_to(DType type, Bounded exact) {
   return exact;
 }
 
-Bounded evaluate_call(const Expr &expr, const ExprPoint &point) {
+Bounded evaluate_call(const Expr &expr, const ExprPoint &point, Coarse coarse) {
   std::array<Bounded, kMostArguments> args{};
   std::array<double, kMostArguments> at{};
   const std::size_t count = expr.args.size();
   for (std::size_t k = 0; k < count; ++k) {
-    args[k] = evaluate_bounded(expr.args[k], point);
+    args[k] = bounded(expr.args[k], point, allowed_below(expr.op, coarse));
     at[k] = args[k].value;
   }
   if (is_bitwise(expr.op))
@@ -111,8 +124,26 @@ Bounded evaluate_call(const Expr &expr, const ExprPoint &point) {
   if (!is_exact(expr) && std::isfinite(result.value))
     result.error +=
         half_ulps(expr.op) * unit_roundoff(expr.type) * (std::fabs(result.value) + result.error) +
-        smallest(expr.type);
+        smallest(expr.type) + coarse_error(expr.op, result.value, coarse);
   return result;
+}
+
+Bounded bounded(const Expr &expr, const ExprPoint &point, Coarse coarse) {
+  if (is_half(expr.type))
+    coarse = Coarse::All;
+  switch (expr.kind) {
+  case Expr::Kind::Const:
+    return {expr.value, storage_error(expr.type, expr.value)};
+  case Expr::Kind::Operand:
+    return {point.operands.at(static_cast<std::size_t>(expr.operand)), 0};
+  case Expr::Kind::Acc:
+    return point.acc;
+  case Expr::Kind::Cast:
+    return evaluate_cast(expr, point, coarse);
+  case Expr::Kind::Call:
+    return evaluate_call(expr, point, coarse);
+  }
+  internal_error("unknown kind of expression", __FILE__, __LINE__);
 }
 
 } // namespace
@@ -131,19 +162,7 @@ double storage_error(DType type, double value) {
 }
 
 Bounded evaluate_bounded(const Expr &expr, const ExprPoint &point) {
-  switch (expr.kind) {
-  case Expr::Kind::Const:
-    return {expr.value, storage_error(expr.type, expr.value)};
-  case Expr::Kind::Operand:
-    return {point.operands.at(static_cast<std::size_t>(expr.operand)), 0};
-  case Expr::Kind::Acc:
-    return point.acc;
-  case Expr::Kind::Cast:
-    return evaluate_cast(expr, point);
-  case Expr::Kind::Call:
-    return evaluate_call(expr, point);
-  }
-  internal_error("unknown kind of expression", __FILE__, __LINE__);
+  return bounded(expr, point, Coarse::None);
 }
 
 } // namespace tilefuse::nest
