@@ -13,6 +13,7 @@
 #include "runtime/make_device.h"
 #include "runtime/opencl/opencl_device.h"
 #include "target/device_rows.h"
+#include "target/measured_rows.h"
 #include "target/target.h"
 
 namespace tilefuse::api {
@@ -49,7 +50,8 @@ std::function<void(int, int)> checked(const Progress &progress) {
 
 std::unique_ptr<runtime::Device> open_device(const std::string &selector, int threads,
                                              const runtime::Hooks &hooks) {
-  return runtime::make_device(selector, threads, builtin_targets(), hooks);
+  return runtime::make_device(selector, threads, builtin_targets(), hooks,
+                              read_measured_rows(measured_folder()));
 }
 
 std::unique_ptr<runtime::KernelCache> open_cache(const EngineOptions &options, const Log &log) {

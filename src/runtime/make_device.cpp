@@ -13,16 +13,17 @@
 namespace tilefuse::runtime {
 
 std::unique_ptr<Device> make_device(const std::string &selector, int threads,
-                                    const std::vector<Target> &rows, const Hooks &hooks) {
+                                    const std::vector<Target> &rows, const Hooks &hooks,
+                                    std::span<const MeasuredRow> measured) {
   constexpr std::string_view kCpu = "cpu:";
   if (selector == "cpu")
-    return make_cpu_device(threads, hooks);
+    return make_cpu_device(threads, hooks, {}, measured);
   if (selector.starts_with(kCpu))
-    return make_cpu_device(threads, hooks, selector.substr(kCpu.size()));
+    return make_cpu_device(threads, hooks, selector.substr(kCpu.size()), measured);
   if (selector == "opencl" || selector.starts_with("opencl:"))
-    return make_opencl_device(selector, rows, hooks);
+    return make_opencl_device(selector, rows, hooks, measured);
   if (selector == "cuda" || selector.starts_with("cuda:"))
-    return make_cuda_device(selector, rows, hooks);
+    return make_cuda_device(selector, rows, hooks, measured);
   throw Error(ErrorCode::Device,
               fmt::format("there is no device '{}', need cpu, cpu:INSTRUCTIONS, cuda, cuda:NUMBER, "
                           "opencl, opencl:PLATFORM "

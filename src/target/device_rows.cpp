@@ -27,6 +27,7 @@ namespace tilefuse {
 namespace {
 
 constexpr std::string_view kRates = "rates";
+constexpr std::string_view kMeasuredOn = "measured_on";
 
 std::string position(const std::string &file, const toml::source_region &source) {
   return fmt::format("{}:{}:{}", file, source.begin.line, source.begin.column);
@@ -205,7 +206,7 @@ toml::table parse_toml(std::string_view text, const std::string &file) {
 Row read_row(std::string_view text, const std::string &file) {
   Row row{{}, file, parse_toml(text, file)};
   for (const auto &[key, node] : row.table) {
-    if (key.str() == kRates && node.is_table())
+    if ((key.str() == kRates && node.is_table()) || key.str() == kMeasuredOn)
       continue;
     const TargetField &field = known_field(target_fields(), key, file);
     std::visit(Assign{row.target, field.key, node, file}, field.member);
@@ -323,6 +324,21 @@ void add_row(std::vector<Row> &rows, Row row) {
   rows.push_back(std::move(row));
 }
 
+std::vector<Row> builtin_rows() {
+  std::vector<Row> rows;
+  for (const EmbeddedFile &file : embedded_files("devices"))
+    add_row(rows, read_row(file.text, std::string(file.path)));
+  return rows;
+}
+
+std::string measured_device(const Row &row) {
+  const auto device = row.table[kMeasuredOn].value<std::string>();
+  if (!device || device->empty())
+    throw Error(ErrorCode::Io, "key 'measured_on' needs the name of a device", row.at(kMeasuredOn),
+                {"tilefuse doctor --calibrate writes such a row"});
+  return *device;
+}
+
 std::vector<Target> complete(std::vector<Row> rows) {
   std::vector<Target> targets = Rows(std::move(rows)).complete();
   std::sort(targets.begin(), targets.end(),
@@ -347,11 +363,24 @@ std::vector<Target> read_targets(const std::string &directory) {
   return complete(std::move(rows));
 }
 
-std::vector<Target> builtin_targets() {
-  std::vector<Row> rows;
-  for (const EmbeddedFile &file : embedded_files("devices"))
-    add_row(rows, read_row(file.text, std::string(file.path)));
-  return complete(std::move(rows));
+std::vector<Target> builtin_targets() { return complete(builtin_rows()); }
+
+std::vector<MeasuredRow> read_measured_rows(const std::string &directory) {
+  std::error_code failure;
+  if (!std::filesystem::is_directory(directory, failure))
+    return {};
+  std::vector<Row> rows = builtin_rows();
+  std::vector<MeasuredRow> measured;
+  for (const std::string &file : toml_files(directory)) {
+    Row row = read_row(read_text(file), file);
+    measured.push_back({measured_device(row), row.target});
+    add_row(rows, std::move(row));
+  }
+  for (const Target &target : complete(std::move(rows)))
+    for (MeasuredRow &row : measured)
+      if (row.target.name == target.name)
+        row.target = target;
+  return measured;
 }
 
 } // namespace tilefuse

@@ -30,4 +30,14 @@ std::vector<Target> read_targets(const std::string &directory);
 // The rows of devices/ that are part of this program.
 std::vector<Target> builtin_targets();
 
+// A row that was measured on one device (tilefuse doctor --calibrate), which the key measured_on
+// names beside those of a row. target/measured_rows.h lays it over what else is known of it.
+struct MeasuredRow {
+  std::string device; // Device::name()
+  Target target;
+};
+// Reads every *.toml of `directory` beside the rows of this program, which complete theirs; none
+// where there is no such directory. Error{Io} as read_targets, and for a row without measured_on.
+std::vector<MeasuredRow> read_measured_rows(const std::string &directory);
+
 } // namespace tilefuse

@@ -150,6 +150,21 @@ class Faults(OnTerminal):
         self.assertRegex(text, r"(?m)^verdict  OK: every kernel agrees with the reference")
         self.assertNotIn("the device's row says", text)
 
+    def test_calibration_keeps_a_row_that_is_used(self):
+        for device in ("cpu", "opencl"):
+            self.need_device(device)
+            rows = {"TILEFUSE_DEVICES": str(self.folder / device)}
+            text = self.succeed("doctor", "--device", device, "--calibrate", environment=rows)
+            self.assertRegex(text, r"(?m)^measured +gbytes_per_s [\d.]+, stated")
+            row = next((self.folder / device).glob("*_measured_*.toml"))
+            self.assertIn("measured_on = ", row.read_text())
+            self.succeed("opt", "--from=onnx", "--to=schedule", MODEL, "--target", row.stem, "--kernel", 0, environment=rows)
+            again = self.succeed("doctor", "--device", device, "--calibrate", "--row", self.folder / "again.toml", environment=rows)
+            stated = re.search(r"(?m)^measured +launch_us [\d.e+-]+, stated ([\d.e+-]+)", again).group(1)
+            self.assertEqual(re.search(r"(?m)^measured +launch_us ([\d.e+-]+),", text).group(1), stated)
+            row.write_text("name = 'x'\n")
+            self.refuse("doctor", "--device", device, "--seconds", 0, says=[row.name, "'backend' is missing"], environment=rows)
+
     def test_pictures_that_go_in_as_they_are(self):
         self.need_device("cpu")
         copy = self.folder / "copy.onnx"

@@ -15,6 +15,7 @@
 #include "base/scanner.h"
 #include "files.h"
 #include "target/device_rows.h"
+#include "target/measured_rows.h"
 #include "tile/tile.h"
 
 namespace tilefuse::tool {
@@ -83,7 +84,10 @@ program::Program read_tile_program(const std::string &file, const TileArguments 
 
 Target find_target(const std::string &name) {
   std::vector<std::string> names;
-  for (const Target &target : builtin_targets()) {
+  std::vector<Target> targets = builtin_targets();
+  for (MeasuredRow &row : read_measured_rows(measured_folder()))
+    targets.push_back(std::move(row.target));
+  for (const Target &target : targets) {
     if (target.name == name)
       return target;
     names.push_back(target.name);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `tilefuse doctor`: a conformance run on the user's own driver, as a report to paste into a bug.
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,9 +10,11 @@
 #include "exit_code.h"
 #include "files.h"
 #include "model/oracle/conformance.h"
+#include "model/oracle/measure_device.h"
 #include "model_options.h"
 #include "output.h"
 #include "progress.h"
+#include "target/measured_rows.h"
 #include "verb.h"
 #include "version.h"
 
@@ -22,6 +26,8 @@ struct DoctorArguments {
   int threads = 0;
   double seconds = 115; // and the start
   std::string reproducers = ".";
+  bool calibrates = false;
+  std::string row; // the file that calibration writes; "": in the user's folder
   OutputOptions out;
 };
 
@@ -108,8 +114,40 @@ std::vector<OutputFile> add_faults(report::Document &document, const DoctorArgum
   return files;
 }
 
+std::string row_file(const DoctorArguments &args, const std::string &name) {
+  if (!args.row.empty())
+    return args.row;
+  const std::string folder = measured_folder();
+  if (folder.empty())
+    throw Error(ErrorCode::Io, "there is no home to keep the row in, need --row FILE");
+  std::filesystem::create_directories(folder);
+  return fmt::format("{}/{}.toml", folder, name);
+}
+
+// Measures the device and keeps its row, which is used from the next start on.
+void calibrate(const DoctorArguments &args, runtime::Device &device) {
+  model::DeviceMeasurement measured;
+  {
+    Progress progress("measuring");
+    measured =
+        model::measure_device(device, [&](int done, int total) { progress.show(done, total); });
+  }
+  report::Document document;
+  document.line("device", device.name(), {{"device", device.name()}});
+  for (const model::MeasuredFigure &figure : measured.figures)
+    document.line(
+        "measured",
+        fmt::format("{} {:.4g}, stated {:.4g}", figure.key, figure.measured, figure.stated),
+        {{figure.key, figure.measured}, {figure.key + "_stated", figure.stated}});
+  const std::string file = row_file(args, measured.row.target.name);
+  document.line("row", file, {{"row", file}});
+  print(document, args.out, {{file, to_toml(measured.row, measured.like)}});
+}
+
 void doctor(const DoctorArguments &args) {
   const auto device = api::open_device(args.device, args.threads);
+  if (args.calibrates || !args.row.empty())
+    return calibrate(args, *device);
   model::ConformanceReport report;
   {
     Progress progress("checking");
@@ -134,13 +172,21 @@ void add_doctor(CLI::App &app) {
   auto args = std::make_shared<DoctorArguments>();
   CLI::App *verb = app.add_subcommand(
       "doctor", "Check this machine's driver against the reference, and its speed");
-  verb->footer("Example:\n  tilefuse doctor --device opencl");
+  verb->footer("Example:\n  tilefuse doctor --device opencl\n"
+               "  tilefuse doctor --device opencl --calibrate");
   verb->add_option("--device", args->device, "As for run; the cpu when not said")
       ->type_name("DEVICE");
   add_threads_option(*verb, args->threads);
   verb->add_option("--seconds", args->seconds, "How long random cases run")
       ->check(CLI::Range(0.0, 1e6))
       ->type_name("S");
+  verb->add_flag("--calibrate", args->calibrates,
+                 "Measure this device, which should be idle, in place of the check, and keep its "
+                 "figures as a row that "
+                 "the cost model uses from then on");
+  verb->add_option("--row", args->row,
+                   "The file that --calibrate writes; in TILEFUSE_DEVICES if not given")
+      ->type_name("FILE");
   verb->add_option("--reproducers", args->reproducers, "Folder for the cases that fail")
       ->type_name("DIR");
   add_output_options(*verb, args->out, false);

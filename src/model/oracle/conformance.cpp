@@ -13,6 +13,7 @@
 #include "model/compile.h"
 #include "model/oracle/nest_maker.h"
 #include "model/oracle/random_case.h"
+#include "model/oracle/rate_nests.h"
 #include "search/pick.h"
 #include "target/dtype_traits.h"
 #include "target/features.h"
@@ -30,7 +31,6 @@ constexpr std::int64_t kLargeSamples = 4096;
 constexpr std::size_t kMostFaults = 10;
 constexpr std::size_t kTapeLength = 64;
 constexpr std::int64_t kProduct = 768; // rows, columns and depth of the timed product
-constexpr int kTimedRuns = 5;
 constexpr int kSampledTogether = 16;
 
 double seconds_since(Clock::time_point start) {
@@ -40,24 +40,6 @@ double seconds_since(Clock::time_point start) {
 bool takes_bool(ScalarOp op, int argument) {
   return op == ScalarOp::And || op == ScalarOp::Or || op == ScalarOp::Not ||
          (op == ScalarOp::Select && argument == 0);
-}
-
-// out[i] = post(in0[i], in1[i], …) with as many extras as `types`.
-template <typename Post>
-Nest map_nest(const std::string &name, const std::vector<DType> &types, std::int64_t points,
-              const Post &post) {
-  Random plain(Tape{});
-  NestMaker make(plain, name, types[0]);
-  const int i = make.output("i", points);
-  std::vector<Expr> operands;
-  for (std::size_t k = 0; k < types.size(); ++k) {
-    make.nest().extras.push_back(make.operand({make.whole(i)}, types[k]));
-    operands.push_back(program::operand(static_cast<int>(k), types[k]));
-  }
-  make.nest().acc_type = types[0];
-  make.nest().post = post(operands);
-  make.out({make.whole(i)}, make.nest().post.type);
-  return make.nest();
 }
 
 Nest op_nest(const ScalarOpRow &op) {
@@ -81,25 +63,6 @@ Nest cast_nest(DType from, DType to) {
                       return program::cast(args[0], to);
                     return program::cast(program::call(ScalarOp::Abs, args), to);
                   });
-}
-
-Nest product_nest(std::int64_t size) {
-  Random plain(Tape{});
-  NestMaker make(plain, "gemm", DType::F32);
-  const int m = make.output("m", size);
-  const int n = make.output("n", size);
-  const int k = make.reduced("k", size);
-  make.nest().agg = program::Agg::Sum;
-  make.nest().comb = program::Comb::Mul;
-  make.input({make.whole(m), make.whole(k)});
-  make.input({make.whole(k), make.whole(n)}, true);
-  make.out({make.whole(m), make.whole(n)}, DType::F32);
-  return make.nest();
-}
-
-Nest copy_nest(std::int64_t elems) {
-  return map_nest("copy", {DType::F32}, elems,
-                  [](const std::vector<Expr> &args) { return args[0]; });
 }
 
 NamedCase picked(const std::string &name, const Nest &nest, const Target &target, Values values) {
@@ -150,9 +113,10 @@ public:
     const std::vector<NamedCase> fixed = conformance_cases(target);
     check(fixed);
     report_.fixed = static_cast<int>(fixed.size());
-    const Nest product = product_nest(kProduct);
-    report_.gflops = nest::flops(product) / best_seconds(product) * 1e-9;
-    report_.gbytes_per_s = 2.0 * kLarge * sizeof(float) / best_seconds(copy_nest(kLarge)) * 1e-9;
+    const Nest product = product_nest(kProduct, DType::F32);
+    report_.gflops = nest::flops(product) / best_seconds(device_, product) * 1e-9;
+    report_.gbytes_per_s =
+        2.0 * kLarge * sizeof(float) / best_seconds(device_, copy_nest(kLarge)) * 1e-9;
     double batch = 0; // seconds of the last one
     while (seconds_since(start_) + batch < options_.seconds) {
       const Clock::time_point begin = Clock::now();
@@ -173,7 +137,6 @@ private:
   std::vector<Package> built(const std::vector<NamedCase> &cases);
   // Error{Limit} where the driver refuses it.
   std::optional<Divergence> divergence(const NamedCase &named, const Package *built);
-  double best_seconds(const Nest &nest);
 
   runtime::Device &device_;
   const ConformanceOptions &options_;
@@ -223,15 +186,6 @@ std::optional<Divergence> Run::divergence(const NamedCase &named, const Package 
   }
 }
 
-double Run::best_seconds(const Nest &nest) {
-  const NamedCase timed = picked(nest.name, nest, device_.target(), Values::Reals);
-  const Reference reference(timed.kernel_case, 1);
-  const kernel::Kernel kernel = lower::lower({nest}, timed.kernel_case.schedule, device_.target());
-  const std::vector<Package> built =
-      device_.build({make_emitter(device_.target())->emit(kernel, device_.target())});
-  return time_built(reference, built[0], device_, kTimedRuns);
-}
-
 } // namespace
 
 std::vector<NamedCase> conformance_cases(const Target &target) {
@@ -243,7 +197,8 @@ std::vector<NamedCase> conformance_cases(const Target &target) {
         picked("operation " + std::string(scalar.name), op_nest(scalar), target, values));
   }
   add_conversions(target, cases);
-  cases.push_back(picked("matrix product", product_nest(kPoints), target, Values::Integers));
+  cases.push_back(
+      picked("matrix product", product_nest(kPoints, DType::F32), target, Values::Integers));
   cases.push_back(picked("large buffer", copy_nest(kLarge), target, Values::Reals));
   cases.back().samples = kLargeSamples;
   return cases;

@@ -25,6 +25,7 @@
 #include "runtime/cpu/host_target.h"
 #include "runtime/device.h"
 #include "runtime/out_of_memory.h"
+#include "target/measured_rows.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -218,10 +219,11 @@ void check_launchable(const Package &package) {
 
 class CpuDevice final : public Device {
 public:
-  CpuDevice(int threads, const Hooks &hooks, std::string_view instructions)
-      : hooks_(hooks), target_(host_target(threads, instructions)),
-        name_(processor_name(target_, threads)), driver_(target_.isa + " elf1"), pool_(threads),
-        scratch_(static_cast<std::size_t>(threads)),
+  CpuDevice(int threads, const Hooks &hooks, const Target &target,
+            std::span<const MeasuredRow> measured)
+      : hooks_(hooks), name_(processor_name(target, threads)),
+        target_(with_measurements(target, name_, measured)), driver_(target_.isa + " elf1"),
+        pool_(threads), scratch_(static_cast<std::size_t>(threads)),
         prefetched_(static_cast<std::size_t>(threads)) {
     if (hooks.queue != nullptr)
       use_queue(hooks.queue);
@@ -346,8 +348,8 @@ private:
   }
 
   Hooks hooks_;
-  Target target_;
   std::string name_;
+  Target target_;
   std::string driver_;
   ThreadPool pool_;
   std::vector<std::unique_ptr<CpuMemory>> scratch_; // by worker
@@ -362,13 +364,14 @@ private:
 } // namespace
 
 std::unique_ptr<Device> make_cpu_device(int threads, const Hooks &hooks,
-                                        std::string_view instructions) {
+                                        std::string_view instructions,
+                                        std::span<const MeasuredRow> measured) {
   if (threads < 0 || threads > kMaxThreads)
     throw Error(ErrorCode::Device,
                 fmt::format("{} threads asked for; 0 (all cores) to {} are possible", threads,
                             kMaxThreads));
-  return std::make_unique<CpuDevice>(threads == 0 ? available_threads() : threads, hooks,
-                                     instructions);
+  const int count = threads == 0 ? available_threads() : threads;
+  return std::make_unique<CpuDevice>(count, hooks, host_target(count, instructions), measured);
 }
 
 } // namespace tilefuse::runtime

@@ -18,6 +18,7 @@
 #include "runtime/cuda/cuda_tensor_map.h"
 #include "runtime/cuda/cuda_timeline.h"
 #include "runtime/device.h"
+#include "target/measured_rows.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -392,7 +393,8 @@ std::vector<DeviceEntry> list_cuda_devices() {
 }
 
 std::unique_ptr<Device> make_cuda_device(const std::string &selector,
-                                         const std::vector<Target> &rows, const Hooks &hooks) {
+                                         const std::vector<Target> &rows, const Hooks &hooks,
+                                         std::span<const MeasuredRow> measured) {
   const int number = device_number(selector);
   std::string why;
   const DriverApi *api = cuda::driver_api(&why);
@@ -406,7 +408,8 @@ std::unique_ptr<Device> make_cuda_device(const std::string &selector,
   auto cx = std::make_shared<CudaContext>(*api, number);
   if (hooks.queue != nullptr)
     cx->stream = cx->usual = cx->checked(hooks.queue);
-  return std::make_unique<CudaDevice>(std::move(cx), info, target_of(info, rows), hooks);
+  return std::make_unique<CudaDevice>(
+      std::move(cx), info, with_measurements(target_of(info, rows), info.name, measured), hooks);
 }
 
 cuda::Stream cuda_stream(Device &device) {

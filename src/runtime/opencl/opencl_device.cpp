@@ -19,6 +19,7 @@
 #include "runtime/opencl/opencl_target.h"
 #include "runtime/opencl/opencl_workers.h"
 #include "runtime/out_of_memory.h"
+#include "target/measured_rows.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -101,6 +102,10 @@ OpenclMemory &memory_of(const Binding &binding) {
 
 cl_command_queue to_queue(void *queue) { return static_cast<cl_command_queue>(queue); }
 
+std::string name_of(const OpenclDeviceInfo &info) {
+  return fmt::format("{} ({})", info.name, info.platform_name);
+}
+
 class OpenclDevice final : public Device {
 public:
   OpenclDevice(std::shared_ptr<OpenclContext> cx, Target target, Hooks hooks)
@@ -108,7 +113,7 @@ public:
     queue_ = std::make_shared<QueueHandle>(
         hooks_.queue == nullptr ? make_queue(0) : retain_queue(*cx_, to_queue(hooks_.queue)));
     const OpenclDeviceInfo &info = cx_->info;
-    name_ = fmt::format("{} ({})", info.name, info.platform_name);
+    name_ = name_of(info);
     driver_ = fmt::format("{} | {} | {} | {} | {}", info.platform_name, info.platform_version,
                           info.name, info.version, info.driver_version);
     if (info.vendor.starts_with("NVIDIA"))
@@ -373,7 +378,8 @@ std::vector<DeviceEntry> list_opencl_devices() {
 }
 
 std::unique_ptr<Device> make_opencl_device(const std::string &selector,
-                                           const std::vector<Target> &rows, const Hooks &hooks) {
+                                           const std::vector<Target> &rows, const Hooks &hooks,
+                                           std::span<const MeasuredRow> measured) {
   std::string why;
   const OpenclApi *api = opencl_api(&why);
   if (api == nullptr)
@@ -382,7 +388,7 @@ std::unique_ptr<Device> make_opencl_device(const std::string &selector,
   std::shared_ptr<OpenclContext> cx =
       hooks.queue == nullptr ? open_context(*api, select_device(opencl_devices(*api), selector))
                              : context_of_queue(*api, to_queue(hooks.queue), selector);
-  Target target = target_of(cx->info, rows);
+  Target target = with_measurements(target_of(cx->info, rows), name_of(cx->info), measured);
   return std::make_unique<OpenclDevice>(std::move(cx), std::move(target), hooks);
 }
 

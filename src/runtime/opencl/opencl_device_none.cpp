@@ -17,7 +17,7 @@ std::vector<DeviceEntry> list_opencl_devices() {
 }
 
 std::unique_ptr<Device> make_opencl_device(const std::string &, const std::vector<Target> &,
-                                           const Hooks &) {
+                                           const Hooks &, std::span<const MeasuredRow>) {
   throw Error(ErrorCode::Device, kWhy);
 }
 
