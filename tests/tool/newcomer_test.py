@@ -163,7 +163,9 @@ class Faults(OnTerminal):
             stated = re.search(r"(?m)^measured +launch_us [\d.e+-]+, stated ([\d.e+-]+)", again).group(1)
             self.assertEqual(re.search(r"(?m)^measured +launch_us ([\d.e+-]+),", text).group(1), stated)
             row.write_text("name = 'x'\n")
-            self.refuse("doctor", "--device", device, "--seconds", 0, says=[row.name, "'backend' is missing"], environment=rows)
+            done = self.tool("doctor", "--device", device, "--seconds", 0, environment=rows)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"{row.name}:1:1: error: key 'backend' is missing", done.stderr)
 
     def test_pictures_that_go_in_as_they_are(self):
         self.need_device("cpu")
