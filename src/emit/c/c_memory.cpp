@@ -80,14 +80,6 @@ std::string element_text(CContext &cx, DType elem, const kernel::Load &load) {
                           integer_literal(cx, constant));
 }
 
-// The vector at an index may be accessed whole.
-bool is_aligned(const CContext &cx, const Type &type, const kernel::Load &at) {
-  const bool is_power = (type.lanes & (type.lanes - 1)) == 0;
-  if (!is_power || at.lane_stride != 1 || divisor_of(at.index, cx.divisors) % type.lanes != 0)
-    return false;
-  return cx.language.has_wide(cx, type);
-}
-
 // A whole vector under a condition, or unconditionally; empty where elements differ.
 std::string aligned_load(CContext &cx, const kernel::Buffer &buffer, const Type &type,
                          const kernel::Load &load) {
@@ -138,6 +130,13 @@ std::string remote_load(CContext &cx, const Type &type, const kernel::Load &load
 }
 
 } // namespace
+
+bool is_aligned(const CContext &cx, const Type &type, const kernel::Load &at) {
+  const bool is_power = (type.lanes & (type.lanes - 1)) == 0;
+  if (!is_power || at.lane_stride != 1 || divisor_of(at.index, cx.divisors) % type.lanes != 0)
+    return false;
+  return cx.language.has_wide(cx, type);
+}
 
 std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) {
   const kernel::Buffer &buffer = cx.kernel[load.buffer];

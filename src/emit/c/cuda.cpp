@@ -12,8 +12,11 @@
 
 #include <fmt/format.h>
 
+#include "emit/c/c_expr.h"
 #include "emit/c/c_guarded.h"
 #include "emit/c/c_like.h"
+#include "emit/c/c_memory.h"
+#include "emit/c/c_names.h"
 #include "emit/c/c_program.h"
 #include "emit/c/coarse_math.h"
 #include "emit/c/cuda_intrinsics.h"
@@ -169,12 +172,24 @@ public:
 
   std::string guarded_load(CContext &cx, const Type &type,
                            const kernel::Load &load) const override {
-    return load_by_helper(cx, type, load);
+    if (!is_aligned(cx, type, load))
+      return load_by_helper(cx, type, load);
+    return fmt::format("tf_part{}<{}>({} + ({}), {}, {})", form(cx.kernel[load.buffer].type.elem),
+                       type.lanes, buffer_name(cx, load.buffer), bare(expression(cx, load.index)),
+                       bare(expression(cx, load.valid)), fill_literal(cx, type, load.fill));
   }
 
   std::string guarded_store(CContext &cx, const kernel::Store &store,
                             const std::string &value) const override {
-    return store_by_helper(cx, store, value);
+    const Type &type = store.value->type;
+    const kernel::Load at{
+        .buffer = store.buffer, .index = store.index, .lane_stride = store.lane_stride};
+    if (!is_aligned(cx, type, at))
+      return store_by_helper(cx, store, value);
+    return fmt::format("tf_store_part{}<{}>({} + ({}), {}, {});",
+                       form(cx.kernel[store.buffer].type.elem), type.lanes,
+                       buffer_name(cx, store.buffer), bare(expression(cx, store.index)),
+                       bare(value), bare(expression(cx, store.valid)));
   }
 
   bool has_wide(const CContext &, const Type &type) const override {

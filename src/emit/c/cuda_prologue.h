@@ -164,6 +164,22 @@ template <int N> TF void tf_store_wide_half(ushort *p, tf_vec<float, N> a) { tf_
   _Pragma("unroll") TF_EACH w.v[i] = tf_half_bits(a.v[i]); *(tf_pack<ushort, N>*)p = w; }
 template <int N> TF void tf_store_wide_bfloat(ushort *p, tf_vec<float, N> a) { tf_pack<ushort, N> w;
   _Pragma("unroll") TF_EACH w.v[i] = tf_bfloat_bits(a.v[i]); *(tf_pack<ushort, N>*)p = w; }
+template <class T> TF void tf_store_one(T *p, T a) { *p = a; }
+TF void tf_store_one_half(ushort *p, float a) { *p = tf_half_bits(a); }
+TF void tf_store_one_bfloat(ushort *p, float a) { *p = tf_bfloat_bits(a); }
+#define TF_PART(FORM, VALUE, BITS) \
+  template <int N> TF tf_vec<VALUE, N> tf_part##FORM(const BITS *p, int valid, VALUE fill) { \
+    tf_vec<VALUE, N> r = tf_maker<tf_vec<VALUE, N>>::of(fill); \
+    if (valid > 0) { r = tf_wide##FORM<N>(p); \
+      _Pragma("unroll") TF_EACH r.v[i] = i < valid ? r.v[i] : fill; } \
+    return r; } \
+  template <int N> TF void tf_store_part##FORM(BITS *p, tf_vec<VALUE, N> a, int valid) { \
+    if (valid >= N) tf_store_wide##FORM<N>(p, a); \
+    else { _Pragma("unroll") TF_EACH if (i < valid) tf_store_one##FORM(p + i, a.v[i]); } }
+TF_PART(_half, float, ushort) TF_PART(_bfloat, float, ushort)
+TF_PART(, float, float) TF_PART(, double, double) TF_PART(, char, char) TF_PART(, uchar, uchar)
+TF_PART(, short, short) TF_PART(, ushort, ushort) TF_PART(, int, int) TF_PART(, uint, uint)
+TF_PART(, long, long) TF_PART(, ulong, ulong)
 TF uint tf_shared(const void *p) { uint a;
   asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(a) : "l"(p)); return a; }
 TF void tf_await_earlier() {
