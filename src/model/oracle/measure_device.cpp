@@ -17,7 +17,7 @@ using nest::Nest;
 constexpr std::int64_t kProduct = 1024;       // rows, columns and depth
 constexpr std::int64_t kMatrixProduct = 4096; // the same on matrix units
 constexpr std::int64_t kCopied = 16 << 20;    // elements, at least
-constexpr std::int64_t kChained = 4 << 20;    // elements
+constexpr std::int64_t kChained = 16 << 20;   // elements
 constexpr int kOperations = 128;              // of a chain
 constexpr std::int64_t kWindowed = 8 << 20;   // elements
 constexpr std::int64_t kWindow = 64;          // reads of local memory a result
@@ -35,13 +35,13 @@ public:
       : device_(device), stated_(device.target()), target_(stated_), progress_(progress) {}
 
   DeviceMeasurement run() {
+    note("launch_us", target_.launch_us, launch() * 1e6);
     double peak = stated_.gflops_per_unit;
     note("gflops_per_unit", peak, flops() / units() * 1e-9);
     set_peak(target_, peak);
     // Twice what the last-level cache holds is read, and written.
     note("gbytes_per_s", target_.gbytes_per_s,
          copied(std::max(kCopied, stated_.l2_bytes / 2)) * 1e-9);
-    note("launch_us", target_.launch_us, launch() * 1e6);
     if (target_.lanes == LaneKind::WorkItem)
       measure_rates();
     target_.name = measured_name(stated_, device_.name());
@@ -70,21 +70,26 @@ private:
       progress_(static_cast<int>(figures_.size()), kParts);
   }
 
+  // Of a kernel without its launch, which is never most of it.
+  double seconds(double with_launch) const {
+    return std::max(with_launch - target_.launch_us * 1e-6, with_launch / 2);
+  }
+  double seconds(const Nest &nest) const { return seconds(best_seconds(device_, nest)); }
+
   // Of multiply-adds: what a product reaches, twice what a chain of single operations does, or what
   // the device's own loops reach, whichever is most.
   double flops() {
     const Nest product = product_nest(kProduct, DType::F32);
-    double most = nest::flops(product) / best_seconds(device_, product);
-    most = std::max(most, 2.0 * kOperations * kChained /
-                              best_seconds(device_, chain_nest(kChained, kOperations)));
+    double most = nest::flops(product) / seconds(product);
+    most =
+        std::max(most, 2.0 * kOperations * kChained / seconds(chain_nest(kChained, kOperations)));
     const Ceilings own = device_.ceilings();
     return own == stated_ceilings(stated_) ? most : std::max(most, own.flops_per_s);
   }
 
   // Bytes per second, read and written.
   double copied(std::int64_t elems) {
-    return 2.0 * sizeof(float) * static_cast<double>(elems) /
-           best_seconds(device_, copy_nest(elems));
+    return 2.0 * sizeof(float) * static_cast<double>(elems) / seconds(copy_nest(elems));
   }
 
   // What a copy that keeps all units busy takes, with the copied bytes taken off.
@@ -116,7 +121,7 @@ private:
       return; // a device of small groups keeps the row's figure
     const double bytes = sizeof(float) * static_cast<double>(kWindow) * kWindowed;
     note("local_bytes_per_cycle", rates.local_bytes_per_cycle,
-         bytes / best_seconds(device_, nest, schedule) / units() / clock_hz());
+         bytes / seconds(best_seconds(device_, nest, schedule)) / units() / clock_hz());
   }
 
   void measure_matrix(Rates &rates) {
@@ -124,15 +129,15 @@ private:
     const std::vector<schedule::Schedule> forms = search::core_schedules(nest, stated_, false);
     if (forms.empty())
       return;
-    const auto seconds = [&](const schedule::Schedule &one) {
+    const auto predicted = [&](const schedule::Schedule &one) {
       return cost::predict(nest, one, stated_).seconds;
     };
     const auto best =
         std::min_element(forms.begin(), forms.end(),
-                         [&](const auto &a, const auto &b) { return seconds(a) < seconds(b); });
+                         [&](const auto &a, const auto &b) { return predicted(a) < predicted(b); });
     const double rate = nest::flops(nest) / units() / clock_hz();
     note("mma_half_ops_per_cycle", rates.mma_half_ops_per_cycle,
-         rate / best_seconds(device_, nest, *best));
+         rate / seconds(best_seconds(device_, nest, *best)));
     rates.matrix_half_ops_per_cycle =
         std::max(rates.matrix_half_ops_per_cycle, rates.mma_half_ops_per_cycle);
   }

@@ -5,9 +5,9 @@
 // it had them from. The rest of the rates stays that row's (docs/cost_model.md).
 //
 //   what                       stated   measured
+//   launch_us                       3        2.2
 //   gflops_per_unit             153.5      246.8
 //   gbytes_per_s                   13       18.9
-//   launch_us                       3        2.2
 #pragma once
 
 #include <functional>
