@@ -88,7 +88,7 @@ const Row kRows[] = {
      [](Options &o, Text, Text value) { o.algorithm = value; }},
     {{"split", "compile", "Reductions in parts: auto, none or parts of indices"},
      [](Options &o, Text, Text value) { o.split = value; }},
-    {{"activations", "compile", "How they lie: auto, nhwc, nchw or blocked"},
+    {{"activations", "compile", "How they lie: auto, nhwc, nchw, blocked or padded"},
      [](Options &o, Text, Text value) { o.layout = value; }},
     {{"clip", "compile", "Ranges of int8: none, entropy, or percentile"},
      [](Options &o, Text key, Text value) {

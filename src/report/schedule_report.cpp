@@ -78,7 +78,8 @@ std::string to_text(const ExplainedGroup &explained, const poly::Group &group,
                     const ScheduleOptions &options, const std::string &between) {
   const schedule::Schedule &choice = explained.chosen.schedule;
   const nest::Nest &nest = group.anchor;
-  std::string text = to_text(explained.verdict, options.style) + choice_text(explained, group) + between;
+  std::string text =
+      to_text(explained.verdict, options.style) + choice_text(explained, group) + between;
   const auto add = [&](Section section, const auto &make) {
     if (options.sections.count(section) != 0)
       text += heading(section) + make();
@@ -100,8 +101,9 @@ Explanation explain_with_model(const program::Program &program, const ScheduleOp
   const bool with_program = options.sections.count(Section::Program) != 0;
   const search::LaidOut laid = search::lay_out(
       program, options.target, {.layout = options.layout, .split = {.split = options.split}});
-  const std::string layout = laid.weighed + fmt::format("layout {}, {} copies\n",
-                                                        to_string(laid.layout), laid.conversions);
+  const std::string layout =
+      laid.weighed +
+      fmt::format("layout {}, {} copies\n", search::layout_name(laid), laid.conversions);
   for (const poly::PlacedGroup &placed : laid.groups) {
     const int number = static_cast<int>(result.size());
     result.push_back(

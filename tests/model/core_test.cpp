@@ -11,6 +11,7 @@
 #include "model/oracle/check.h"
 #include "nest/flatten/split.h"
 #include "schedule/mma/core.h"
+#include "schedule/mma/core_pipes.h"
 #include "schedule/text.h"
 
 namespace tilefuse::model {
@@ -81,6 +82,39 @@ TEST(Core, WhatNoCopyBringsIsGathered) {
       EXPECT_TRUE(core_gathers(gemm_of(group.anchor, each), 0));
     check_schedules(group, sm80(), all, 10);
   }
+}
+
+// Rows of an odd length that begin at whole runs: the last copy of a row brings what is left of it,
+// and results leave gaps alone.
+TEST(Core, RunsEndWithPaddedRows) {
+  const auto product = [](std::int64_t depth, std::int64_t row, std::int64_t columns,
+                          std::int64_t out_row) {
+    return poly::Group{nest::parse_nest(fmt::format(
+        R"(nest gemm {{
+  index p 2, m 37, n {2} | k {0}
+  slot 0 f16 {3}, 1 f16 {4}, 2 f16 {5}
+  acc f32 = sum mul
+  in 0 + 0 [p:2*{6}, m:37*{1}, k:{0}*1]
+  in 1 + 0 [p:2*{7}, n:{2}*{1}, k:{0}*1]
+  out 2 + 0 [p:2*{8}, m:37*{9}, n:{2}*1]
+  post f16(acc)
+}})",
+        depth, row, columns, 2 * 37 * row, 2 * columns * row, 2 * 37 * out_row, 37 * row,
+        columns * row, 37 * out_row, out_row))};
+  };
+  int checked = 0;
+  for (const poly::Group &group : {product(37, 40, 24, 24), product(69, 72, 16, 16),
+                                   product(64, 64, 37, 40), product(29, 32, 29, 32)}) {
+    const auto all = schedules_of(group.anchor, sm80());
+    for (const schedule::Schedule &each : all) {
+      const schedule::Gemm gemm = gemm_of(group.anchor, each);
+      EXPECT_FALSE(core_gathers(gemm, 0));
+      EXPECT_EQ(core_copy_elems(gemm, 0), 8);
+      EXPECT_EQ(core_cuts_runs(gemm, 0), gemm.roles.depth_points % 8 != 0);
+    }
+    checked += check_schedules(group, sm80(), all, 6);
+  }
+  EXPECT_GE(checked, 8);
 }
 
 // The partial nest of a split reduction has an output index more, and stores accumulators.

@@ -169,6 +169,39 @@ TEST(Session, EveryLayoutIsExact) {
   }
 }
 
+// Scores of 29 rows of 29, their largest and their sums, and what they weigh: read in place and
+// through a view of padded rows.
+TEST(Session, PaddedRowsAreExact) {
+  const program::Program program = program::parse_program(R"(program "weigh" {
+    input %0 "q" : f32[2, 29, 8]
+    input %1 "k" : f32[2, 29, 8]
+    input %2 "v" : f32[2, 29, 8]
+    %3 "s" : f32[2, 29, 29] = sum[h, m, n, c](%0[h, m, c] * %1[h, n, c]) -> [h, m, n]
+    %4 "p" : f32[2, 29, 29] = map[%3](max($0, 0))
+    %5 "l" : f32[2, 29] = max[h, m, n](%4[h, m, n]) -> [h, m]
+    %6 "w" : f32[58, 29] = view(%4)
+    %7 "t" : f32[58] = sum[r, n](%6[r, n]) -> [r]
+    %8 "o" : f32[2, 29, 8] = sum[h, m, c, n](%4[h, m, n] * %2[h, n, c]) -> [h, m, c]
+    output %5 output %7 output %8 })");
+  std::vector<HostTensor> inputs;
+  for (const char *name : {"q", "k", "v"}) {
+    inputs.push_back(program::make_host_tensor(name, DType::F32, {2, 29, 8}));
+    for (std::int64_t i = 0; i < program::elems(inputs.back().shape); ++i)
+      program::set(inputs.back(), i, static_cast<double>((i * 7 + name[0]) % 5 - 2));
+  }
+  const std::vector<HostTensor> expected =
+      nest::evaluate_program(program, {{"q", inputs[0]}, {"k", inputs[1]}, {"v", inputs[2]}});
+  for (testing::NamedDevice &on : testing::devices())
+    for (const char *layout : {"padded", "nhwc"}) {
+      runtime::KernelCache cache("", [](const std::string &) {});
+      model::Session session(program, *on.device, cache, {.layout = layout});
+      const std::vector<HostTensor> got = session.run({inputs});
+      ASSERT_EQ(got.size(), expected.size());
+      for (std::size_t k = 0; k < got.size(); ++k)
+        EXPECT_EQ(got[k].data, expected[k].data) << on.name << " " << layout << " " << k;
+    }
+}
+
 TEST(Session, EveryLevelOfFusionIsExact) {
   const Network network;
   const HostTensor x = image();

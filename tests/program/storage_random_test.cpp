@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "program/reference.h"
 #include "program/rewrite/block_channels.h"
+#include "program/storage/padded_storage.h"
 #include "program/storage/storage.h"
 
 namespace tilefuse::program {
@@ -16,10 +17,11 @@ namespace {
 
 class Generator {
 public:
-  explicit Generator(unsigned seed) : random_(seed) {
+  // `row`: the least elements of a row of the input.
+  explicit Generator(unsigned seed, std::int64_t row = 2) : random_(seed) {
     program_.name = "random";
     const TensorId input = program_.add(
-        {.name = "x", .shape = {pick(2) + 1, pick(3) + 1, 2, pick(2) + 2}, .role = Role::Input});
+        {.name = "x", .shape = {pick(2) + 1, pick(3) + 1, 2, pick(2) + row}, .role = Role::Input});
     program_.inputs.push_back(input);
     pool_.push_back(input);
     if (pick(2) == 0)
@@ -224,6 +226,18 @@ TEST(StorageRandom, EveryLayoutComputesTheSame) {
     blocked_programs += to_text(blocked).find("_b") != std::string::npos ? 1 : 0;
   }
   EXPECT_GT(blocked_programs, 20U);
+}
+
+TEST(StorageRandom, PaddedRowsComputeTheSame) {
+  std::size_t padded = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    const Program program = Generator(seed, 29).make(3 + static_cast<int>(seed % 12));
+    const StoredProgram stored = assign_padded_storage(program);
+    ASSERT_EQ(testing::run(stored), testing::run(program)) << "seed " << seed << "\n"
+                                                           << to_text(stored);
+    padded += to_text(stored) != to_text(assign_storage(program)) ? 1 : 0;
+  }
+  EXPECT_GT(padded, 100U);
 }
 
 TEST(StorageRandom, ComputesWhatTheProgramDoes) {

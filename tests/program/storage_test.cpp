@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 #include "program/reference.h"
+#include "program/storage/padded_rows.h"
+#include "program/storage/padded_storage.h"
 #include "program/storage/storage.h"
 
 namespace tilefuse::program {
@@ -396,6 +398,70 @@ TEST(Storage, ScalarsWork) {
     %1 "sum" : f32[] = sum[i](%0[i]) -> [] %2 "v" : f32[1, 1] = view(%1) %3 "w" : f32[] = view(%2)
     output %1 output %3 })");
   EXPECT_EQ(copies(s, "output"), 1U);
+}
+
+// Pixels by channels behind a convolution: read with channels last they are a matrix's rows, whose
+// product is one too and has no channels in its second dimension.
+TEST(Storage, ChannelsStayBehindAPermutation) {
+  const auto s = stored(kStart + conv(2, 0, 1) + R"(
+    const %3 "v" : f32[4, 6]
+    %4 "rows" : f32[1, 4, 4, 6] = sum[n, y, x, k, c](%2[n, c, y, x] * %3[c, k]) -> [n, y, x, k]
+    %5 "r" : f32[1, 4, 4, 6] = map[%4](max($0, 0))
+    %6 "s" : f32[] = sum[n, y, x, k](%5[n, y, x, k]) -> []
+    output %6 })");
+  EXPECT_EQ(window(s, 2).strides, (Shape{64, 1, 16, 4}));
+  EXPECT_EQ(window(s, 4).strides, (Shape{96, 24, 6, 1}));
+  EXPECT_EQ(window(s, 5).strides, (Shape{96, 24, 6, 1}));
+}
+
+TEST(Storage, APermutingCopyThatMovesNothingIsDropped) {
+  const auto s = stored(kStart + conv(2, 0, 1) + R"(
+    %3 "last" : f32[1, 4, 4, 4] = assign[n, y, x, c](%2[n, c, y, x]) -> [n, y, x, c]
+    %4 "a" : f32[1, 4, 4, 4] = map[%3]($0 + 1)
+    %5 "b" : f32[1, 4, 4, 4] = map[%2]($0 * 2)
+    output %4 output %5 })");
+  EXPECT_FALSE(has_statement(s, 3)) << to_text(s);
+  EXPECT_EQ(window(s, 3).buffer, window(s, 2).buffer);
+  EXPECT_EQ(window(s, 2).strides, (Shape{64, 1, 16, 4}));
+  EXPECT_EQ(window(s, 3).strides, (Shape{64, 16, 4, 1}));
+  EXPECT_FALSE(buffer(s, 2).needs_zero);
+}
+
+// Where the layouts differ it is a copy: here both are row-major.
+TEST(Storage, APermutingCopyThatMovesIsKept) {
+  const auto s = stored(R"(program "t" { input %0 "x" : f32[3, 4]
+    %1 "a" : f32[3, 4] = map[%0]($0 + 1)
+    %2 "t" : f32[4, 3] = assign[i, j](%1[j, i]) -> [i, j]
+    %3 "b" : f32[4, 3] = map[%2]($0 * 2)
+    %4 "c" : f32[3, 4] = map[%1]($0 * 3)
+    output %3 output %4 })");
+  EXPECT_TRUE(has_statement(s, 2)) << to_text(s);
+}
+
+TEST(Storage, RowsLiePaddedWhereViewsCanWalkThem) {
+  const Program program = program_of(R"(program "t" {
+    input %0 "x" : f32[2, 3, 29]
+    %1 "rows" : f32[2, 3, 29] = map[%0]($0 * 2)
+    %2 "merged" : f32[6, 29] = view(%1)
+    %3 "sums" : f32[6] = sum[i, j](%2[i, j]) -> [i]
+    %4 "flat" : f32[2, 3, 29] = map[%0]($0 + 1)
+    %5 "line" : f32[174] = view(%4)
+    %6 "all" : f32[] = sum[i](%5[i]) -> []
+    %7 "short" : f32[2, 3, 9] = assign[a, b, i](%0[a, b, i]) -> [a, b, i]
+    %8 "out" : f32[2, 3, 29] = map[%1]($0 + 1)
+    %9 "most" : f32[] = max[a, b, i](%7[a, b, i]) -> []
+    output %3 output %6 output %8 output %9 })");
+  const StoredProgram s = assign_padded_storage(program);
+  EXPECT_EQ(testing::run(s), testing::run(program)) << to_text(s);
+  EXPECT_EQ(window(s, 1).strides, (Shape{96, 32, 1}));
+  EXPECT_EQ(buffer(s, 1).elems, 192);
+  EXPECT_EQ(window(s, 2).strides, (Shape{32, 1}));
+  EXPECT_EQ(window(s, 4).strides, (Shape{87, 29, 1})) << "its elements are a line";
+  EXPECT_EQ(window(s, 7).strides, (Shape{27, 9, 1})) << "a third more memory";
+  EXPECT_EQ(window(s, 8).strides, (Shape{87, 29, 1})) << "an output";
+  EXPECT_EQ(padded_rows({4, 197}, DType::F16), (Shape{200, 1}));
+  EXPECT_EQ(padded_rows({4, 200}, DType::F16), (Shape{200, 1}));
+  EXPECT_EQ(padded_rows({197}, DType::F16), (Shape{1}));
 }
 
 TEST(Storage, PrintsBuffersAndWindows) {

@@ -82,8 +82,8 @@ void add_split_option(CLI::App &verb, std::string &split) {
 void add_layout_option(CLI::App &verb, std::string &layout) {
   verb.add_option(
           "--activations", layout,
-          "Memory layout of activations: auto (chosen for the whole network), nhwc, nchw, or "
-          "blocked (channels in blocks of a vector)")
+          "Memory layout of activations: auto (chosen for the whole network), nhwc, nchw, "
+          "blocked (channels in blocks of a vector), or padded (nhwc, rows at whole vectors)")
       ->check(CLI::IsMember(search::layout_names()))
       ->type_name("LAYOUT");
 }

@@ -9,7 +9,7 @@
 namespace tilefuse::cost {
 
 // Cycles of a multiprocessor in which the sectors that a tile's results touch reach the
-// second-level cache; 0 where runs of channels fill them.
+// second-level cache; 0 where runs of channels, which begin at multiples of them, fill them.
 double scattered_cycles(const schedule::Gemm &gemm, const Target &target);
 
 // Operands of post-ops that have an element for every result.

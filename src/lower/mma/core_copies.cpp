@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "lower/members.h"
 #include "schedule/mma/core.h"
+#include "schedule/mma/core_pipes.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
 
@@ -99,6 +100,8 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
       side_(core_side_tile(roles, tile, input)),
       gathers_(core_gathers(gemm_of(source.nest, cx_.schedule), input)),
       each_(gathers_ ? tile.chunk() : core_copy_elems(gemm_of(source.nest, cx_.schedule), input)),
+      cuts_(gathers_ ? roles.depth_points % each_ != 0
+                     : core_cuts_runs(gemm_of(source.nest, cx_.schedule), input)),
       block_(cx_.nest.indices[at(roles.depth())].extent),
       source_(source_of(source.nest, cx_.schedule, input)), from_(source.from),
       item_(source.item == nullptr ? b_.lane() : source.item),
@@ -280,14 +283,14 @@ ExprRef CoreSide::exists(std::int64_t number, const Moves &moves, const Digits &
   return valid;
 }
 
-// Elements of a run that exist; null: all. Copies bring all or none.
+// Elements of a run that exist; null: all. Copies bring all or none, but for the last of a row of
+// the depth.
 ExprRef CoreSide::valid_elems(const Moves &moves, ExprRef valid) const {
   ExprRef count = b_.integer(each_);
-  const bool cuts = gathers_ && roles_.depth_points % each_ != 0;
-  if (cuts)
+  if (cuts_)
     count = b_.sub(b_.integer(roles_.depth_points), b_.add(moves.depth, run_));
   if (valid == nullptr)
-    return cuts ? count : nullptr;
+    return cuts_ ? count : nullptr;
   return b_.select(valid, count, b_.integer(0));
 }
 

@@ -145,6 +145,7 @@ private:
   const schedule::CoreSideTile side_;
   const bool gathers_;
   const std::int64_t each_;  // elements of a copy
+  const bool cuts_;          // the last copy of a row of the depth brings what is left of it
   const std::int64_t block_; // points of a depth that lies in blocks
   const schedule::Source source_;
   const kernel::BufferId from_;

@@ -37,6 +37,30 @@ std::size_t channels_of(const Contraction &contraction) {
   return channels;
 }
 
+// Whether an index that a result and what it reads both have stands in the same dimension of each:
+// channels of the one are then channels of the other, and not pixels as behind a permutation.
+bool keeps_dimensions(const Contraction &contraction, const Access &access) {
+  for (std::size_t d = 0; d < access.subscripts.size(); ++d)
+    for (std::size_t other = 0; other < contraction.out.size(); ++other)
+      if (d != other && uses_index_of({access.subscripts[d]}, contraction.out[other]))
+        return false;
+  return true;
+}
+
+// The tensors whose dimensions are those of a statement's result.
+std::vector<TensorId> alike(const Statement &statement) {
+  const auto *contraction = std::get_if<Contraction>(&statement.body);
+  if (contraction == nullptr)
+    return reads(statement);
+  std::vector<TensorId> ids;
+  for (const Access &access : contraction->in)
+    if (keeps_dimensions(*contraction, access))
+      ids.push_back(access.tensor);
+  if (contraction->init)
+    ids.push_back(*contraction->init);
+  return ids;
+}
+
 // Spreads channel counts from the results of convolutions to the temporaries around them, nearest
 // first.
 class Spreading {
@@ -69,7 +93,7 @@ private:
     if (!is_candidate(statement.out))
       return;
     const bool is_view = std::holds_alternative<View>(statement.body);
-    for (TensorId id : reads(statement)) {
+    for (TensorId id : alike(statement)) {
       const bool is_alike = is_view || shape(id).size() == shape(statement.out).size();
       if (!is_candidate(id) || !is_alike)
         continue;

@@ -7,10 +7,11 @@
 
 #include "base/index.h"
 #include "program/storage/layout.h"
+#include "program/storage/padded_rows.h"
 
 namespace tilefuse::program {
-Placer::Placer(const Program &program, Layout layout)
-    : program_(canonicalize(program)), uses_(uses_of(program_)),
+Placer::Placer(const Program &program, Layout layout, bool pads_rows)
+    : program_(canonicalize(program)), uses_(uses_of(program_)), pads_rows_(pads_rows),
       channels_(layout == Layout::Nhwc ? channel_dims(program_)
                                        : std::vector<std::size_t>(program_.tensors.size(), 0)),
       windows_(program_.tensors.size()), is_chained_(program_.statements.size(), false),
@@ -41,10 +42,11 @@ StoredProgram Placer::run() {
 Window Placer::new_window(TensorId owner, Shape strides, bool is_output) {
   const Tensor &tensor = program_[owner];
   const BufferId buffer{static_cast<int>(buffers_.size())};
-  buffers_.push_back({.type = tensor.type,
-                      .elems = elems(tensor.shape),
-                      .role = tensor.role,
-                      .is_output = is_output});
+  std::int64_t span = 1;
+  for (std::size_t d = 0; d < strides.size(); ++d)
+    span = std::max(span, strides[d] * tensor.shape[d]);
+  buffers_.push_back(
+      {.type = tensor.type, .elems = span, .role = tensor.role, .is_output = is_output});
   owners_.push_back(owner);
   return {buffer, 0, std::move(strides)};
 }
@@ -52,7 +54,7 @@ Window Placer::new_window(TensorId owner, Shape strides, bool is_output) {
 // Gives `id` a buffer unless it has a window, then windows to its views.
 void Placer::settle(TensorId id) {
   if (!window(id))
-    window(id) = new_window(id, own_layout(id), uses_.is_output[at(id)]);
+    window(id) = new_window(id, padded(id, own_layout(id)), uses_.is_output[at(id)]);
   std::vector<TensorId> copies;
   for (TensorId view : uses_.views[at(id)])
     if (!window(view))
@@ -62,6 +64,21 @@ void Placer::settle(TensorId id) {
 Shape Placer::preferred(TensorId id) const {
   const std::size_t channels = channels_[at(id)];
   return channels == 0 ? row_major(shape(id)) : channels_last(shape(id), channels);
+}
+
+// Strides of a temporary of its own with its rows padded, where these are row-major and its views
+// can still be walked.
+Shape Placer::padded(TensorId id, Shape strides) const {
+  const Tensor &tensor = program_[id];
+  if (!pads_rows_ || tensor.role != Role::Temporary || uses_.is_output[at(id)] ||
+      strides != row_major(tensor.shape))
+    return strides;
+  Shape rows = padded_rows(tensor.shape, tensor.type);
+  const auto suits = [&](TensorId view) {
+    return !uses_.is_output[at(view)] && view_strides(tensor.shape, rows, shape(view));
+  };
+  const auto &views = uses_.views[at(id)];
+  return std::all_of(views.begin(), views.end(), suits) ? rows : strides;
 }
 
 // A tensor that is only read through views takes a layout that serves them; a mere copy serves any

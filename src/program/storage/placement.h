@@ -19,7 +19,7 @@ namespace tilefuse::program {
 
 class Placer {
 public:
-  Placer(const Program &program, Layout layout);
+  Placer(const Program &program, Layout layout, bool pads_rows = false);
   StoredProgram run();
 
 private:
@@ -35,6 +35,7 @@ private:
   Window new_window(TensorId owner, Shape strides, bool is_output);
   void settle(TensorId id);
   Shape preferred(TensorId id) const;
+  Shape padded(TensorId id, Shape strides) const;
   Shape own_layout(TensorId id) const;
   bool is_assignment(TensorId id) const;
   void place_view(TensorId source, TensorId view, std::vector<TensorId> &copies);
@@ -48,6 +49,7 @@ private:
   std::vector<Insert> gather_chain(std::size_t last);
   bool can_share_init(TensorId init) const;
   bool claim_slice(const Insert &insert);
+  bool claim_permuted(const Statement &statement);
   bool is_claimable(TensorId id) const;
   bool suits(TensorId id, const Shape &strides, const Slice &slice, TensorId slab) const;
   int all_reads(TensorId source) const;
@@ -60,6 +62,7 @@ private:
 
   Program program_;                   // canonical, then with copies
   Uses uses_;                         // of the canonical program
+  bool pads_rows_ = false;            // of temporaries that are row-major
   std::vector<std::size_t> channels_; // by TensorId: dimensions that it would like innermost
   std::vector<std::optional<Window>> windows_; // by TensorId
   std::vector<Buffer> buffers_;

@@ -3,6 +3,7 @@
 
 #include "base/index.h"
 #include "program/storage/layout.h"
+#include "program/storage/permutation.h"
 #include "program/storage/placement.h"
 #include "program/storage/written.h"
 
@@ -12,6 +13,10 @@ namespace tilefuse::program {
 void Placer::place_inserts(std::size_t statement) {
   if (is_chained_[statement])
     return;
+  if (claim_permuted(program_.statements[statement])) {
+    is_dropped_[statement] = true;
+    return;
+  }
   const std::vector<Insert> chain = gather_chain(statement);
   for (const Insert &insert : chain) {
     if (!insert.slice)
@@ -81,6 +86,21 @@ bool Placer::claim_slice(const Insert &insert) {
   return true;
 }
 
+// Gives the tensor that a permuting copy reads the memory of the copy, where it would lie so by
+// itself. A chain may write over the copy's memory, and then it is another's.
+bool Placer::claim_permuted(const Statement &statement) {
+  const std::optional<Permutation> moved = as_permutation(program_, statement);
+  if (!moved || !is_claimable(moved->in))
+    return false;
+  const Window home = *window(statement.out);
+  const Shape strides = permuted_back(*moved, home.strides);
+  if (owners_[at(home.buffer)] != statement.out || buffers_[at(home.buffer)].is_output ||
+      !same_layout(shape(moved->in), strides, padded(moved->in, own_layout(moved->in))))
+    return false;
+  window(moved->in) = Window{home.buffer, home.offset, strides};
+  return true;
+}
+
 // A tensor that others read as well lives in a slab only where its layout stays the one they want:
 // the same innermost dimension, and whole but along one axis.
 bool Placer::suits(TensorId id, const Shape &strides, const Slice &slice, TensorId slab) const {
@@ -123,6 +143,8 @@ bool Placer::is_written(TensorId owner) const {
   for (TensorId id = owner;;) {
     const auto s = static_cast<std::size_t>(uses_.definition[at(id)]);
     const Statement &statement = program_.statements[s];
+    if (const auto moved = as_permutation(program_, statement); moved && is_dropped_[s])
+      return is_written(moved->in);
     const auto *body = std::get_if<Contraction>(&statement.body);
     if (!body || (body->init && !is_in_place_[s]))
       return true;

@@ -30,6 +30,18 @@ const CoreOp *core_op_for(const Nest &nest, bool tf32) {
   return nullptr;
 }
 
+namespace {
+
+// Whether copies of an input run along a depth that is one index and lies as it is in memory: the
+// last of them may then bring what is left of it.
+bool may_cut_runs(const Gemm &gemm, int input) {
+  return !is_packed(gemm.schedule.fills[at(input)]) && !gemm.roles.has_blocks() &&
+         !gemm.roles.is_turned(input) &&
+         gemm.roles.depth_points == extent(gemm.nest, gemm.roles.contiguous(input));
+}
+
+} // namespace
+
 std::int64_t core_copy_elems(const Gemm &gemm, int input) {
   const Source source = source_of(gemm.nest, gemm.schedule, input);
   const IndexId along = gemm.roles.contiguous(input);
@@ -43,7 +55,8 @@ std::int64_t core_copy_elems(const Gemm &gemm, int input) {
       packed ? up(extent(gemm.nest, along), step) * step : extent(gemm.nest, along);
   for (const std::int64_t bytes : {16, 8, 4}) {
     const std::int64_t elems = bytes / size;
-    bool divides = elems > 0 && source.offset % elems == 0 && length % elems == 0;
+    bool divides = elems > 0 && source.offset % elems == 0 &&
+                   (length % elems == 0 || may_cut_runs(gemm, input));
     for (const nest::Dim &dim : source.dims)
       for (std::size_t i = 0; i < dim.at.coeff.size(); ++i)
         if (i != at(along))

@@ -87,7 +87,7 @@ bool copies_alike(const Group &group, const Gemm &gemm, const CoreFeed &feed, in
 
 // Whether the input's pipe brings something that the map can be evaluated on.
 bool can_transform(const Gemm &gemm, const CoreFeed &feed) {
-  if (feed.copied.empty())
+  if (feed.copied.empty() || core_cuts_runs(gemm, feed.input))
     return false;
   if (!is_wgmma(*gemm.core().op))
     return !core_gathers(gemm, feed.input);

@@ -141,6 +141,12 @@ Reason wrong_fill(const Gemm &gemm, int input) {
 
 } // namespace
 
+bool core_cuts_runs(const Gemm &gemm, int input) {
+  const std::int64_t each = core_copy_elems(gemm, input);
+  return each > 0 && !is_packed(gemm.schedule.fills[at(input)]) &&
+         extent(gemm.nest, gemm.roles.contiguous(input)) % each != 0;
+}
+
 std::optional<std::string> wrong_sharing(std::int64_t items, std::int64_t rows,
                                          std::int64_t per_row) {
   if (per_row > 0 && items % per_row == 0 && rows * per_row % items == 0)

@@ -21,6 +21,8 @@ std::optional<std::string> wrong_pipes(const Gemm &gemm);
 std::optional<std::string> wrong_stages(const Gemm &gemm);
 // Why work-items do not bring tiles by asynchronous copies, where they are to.
 std::optional<std::string> wrong_async_copies(const Gemm &gemm);
+// Whether the last copy of each row of an input brings fewer elements than the others.
+bool core_cuts_runs(const Gemm &gemm, int input);
 // Why so many work-items cannot share `rows` of `per_row` copies, each taking whole rows' places.
 std::optional<std::string> wrong_sharing(std::int64_t items, std::int64_t rows,
                                          std::int64_t per_row);

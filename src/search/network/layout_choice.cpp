@@ -14,6 +14,7 @@
 #include "cost/roofline.h"
 #include "poly/post_ops.h"
 #include "program/rewrite/block_channels.h"
+#include "program/storage/padded_storage.h"
 #include "search/groups.h"
 
 namespace tilefuse::search {
@@ -25,10 +26,31 @@ using program::Program;
 // Of the time in NHWC, what another layout must reach: kernels with lanes over pixels are priced up
 // to 1.7 times too fast beside those with lanes over channels.
 constexpr double kClearly = 0.6;
+// The same of padded rows, whose kernels have the lanes of those in NHWC.
+constexpr double kPadded = 0.98;
 // Of the time over the least time in the best layout, what another layout's kernels are thought to
 // reach at best.
 constexpr double kHope = 0.8;
 constexpr std::int64_t kBlockOfWorkItems = 32;
+
+constexpr std::string_view kPaddedName = "padded"; // NHWC with rows at whole vectors
+
+// What is chosen: an order of dimensions, and whether rows are padded.
+struct Arrangement {
+  Layout layout = Layout::Nhwc;
+  bool pads_rows = false;
+};
+
+std::string_view to_string(const Arrangement &arrangement) {
+  return arrangement.pads_rows ? kPaddedName : program::to_string(arrangement.layout);
+}
+
+std::optional<Arrangement> parse_arrangement(std::string_view name) {
+  if (name == kPaddedName)
+    return Arrangement{.pads_rows = true};
+  const std::optional<Layout> layout = program::parse_layout(name);
+  return layout ? std::optional(Arrangement{.layout = *layout}) : std::nullopt;
+}
 
 // Equal groups of a network, and the least time that one can take.
 struct Priced {
@@ -51,59 +73,67 @@ public:
       : program_(program), target_(target), options_(options), kept_(kept) {}
 
   LaidOut run() {
-    LaidOut first = place(Layout::Nhwc);
     if (options_.layout != "auto")
-      return split(asked() == Layout::Nhwc ? std::move(first) : place(asked()));
+      return split(place(asked()));
+    LaidOut first = place({});
     if (first.groups.empty() || !options_.split.algorithm.empty())
       return split(std::move(first));
     const std::string question =
         fmt::format("layout {} {}", options_.split.split, content_hash(texts(first)));
     const poly::Group subject = first.groups.front().group;
     if (const std::optional<std::string> text = kept_.find(question, subject))
-      if (const auto layout = program::parse_layout(text->substr(0, text->find('\n')))) {
-        LaidOut laid = *layout == Layout::Nhwc ? std::move(first) : place(*layout);
+      if (const auto kept = parse_arrangement(text->substr(0, text->find('\n')))) {
+        LaidOut laid = place(*kept);
         laid.weighed = text->substr(text->find('\n') + 1);
         return split(std::move(laid));
       }
-    const std::vector<Layout> others = other_layouts();
+    const std::vector<Arrangement> others = other_arrangements();
     if (others.empty())
       return split(std::move(first));
     LaidOut best = weigh(std::move(first), others);
-    kept_.keep(question, subject, fmt::format("{}\n{}", to_string(best.layout), best.weighed));
+    kept_.keep(question, subject, fmt::format("{}\n{}", layout_name(best), best.weighed));
     return split(std::move(best));
   }
 
 private:
-  Layout asked() const {
-    if (const std::optional<Layout> layout = program::parse_layout(options_.layout))
-      return *layout;
+  Arrangement asked() const {
+    if (const std::optional<Arrangement> named = parse_arrangement(options_.layout))
+      return *named;
     throw Error(ErrorCode::Unsupported, fmt::format("'{}' is no layout", options_.layout), {},
                 {fmt::format("there are {}", fmt::join(layout_names(), ", "))});
   }
 
-  LaidOut place(Layout layout) const { return place(layout, options_.fusion); }
+  LaidOut place(const Arrangement &as) const { return place(as, options_.fusion); }
 
-  LaidOut place(Layout layout, const FusionSettings &fusion) const {
+  LaidOut place(const Arrangement &as, const FusionSettings &fusion) const {
     LaidOut laid;
-    laid.layout = layout;
-    laid.stored = program::assign_storage(
-        layout == Layout::Blocked ? program::block_channels(program_, channel_block(target_))
-                                  : program_,
-        layout);
+    laid.layout = as.layout;
+    laid.pads_rows = as.pads_rows;
+    if (as.pads_rows)
+      laid.stored = program::assign_padded_storage(program_, as.layout);
+    else
+      laid.stored = program::assign_storage(
+          as.layout == Layout::Blocked ? program::block_channels(program_, channel_block(target_))
+                                       : program_,
+          as.layout);
     laid.conversions = program::conversions(laid.stored);
     laid.groups = make_groups(laid.stored, fusion, target_, nullptr, &kept_);
     return laid;
   }
 
-  // Those with other kernels than NHWC, told before a fusion is judged.
-  std::vector<Layout> other_layouts() const {
+  // Those with other kernels than NHWC, told before a fusion is judged. Vectors of a CPU begin
+  // anywhere: there nothing is gained by padding.
+  std::vector<Arrangement> other_arrangements() const {
     FusionSettings unjudged = options_.fusion;
     unjudged.level = std::min(unjudged.level, poly::FuseLevel::Pointwise);
-    const std::string first = texts(place(Layout::Nhwc, unjudged));
-    std::vector<Layout> others;
-    for (const Layout layout : {Layout::Nchw, Layout::Blocked})
-      if (texts(place(layout, unjudged)) != first)
-        others.push_back(layout);
+    const std::string first = texts(place({}, unjudged));
+    std::vector<Arrangement> others;
+    if (target_.lanes == LaneKind::WorkItem)
+      others.push_back({.pads_rows = true});
+    others.push_back({.layout = Layout::Nchw});
+    others.push_back({.layout = Layout::Blocked});
+    std::erase_if(others,
+                  [&](const Arrangement &as) { return texts(place(as, unjudged)) == first; });
     return others;
   }
 
@@ -123,23 +153,30 @@ private:
     return laid;
   }
 
-  std::string name_of(Layout layout) const {
-    return layout == Layout::Blocked ? fmt::format("layout blocked by {}", channel_block(target_))
-                                     : fmt::format("layout {}", to_string(layout));
+  std::string name_of(const Arrangement &as) const {
+    return as.layout == Layout::Blocked
+               ? fmt::format("layout blocked by {}", channel_block(target_))
+               : fmt::format("layout {}", to_string(as));
   }
 
-  LaidOut weigh(LaidOut best, const std::vector<Layout> &others) {
+  // Of the least time so far, what another arrangement must reach.
+  static double needed(const LaidOut &best, const Arrangement &other) {
+    if (other.pads_rows)
+      return kPadded;
+    return best.layout == Layout::Nhwc ? kClearly : 1;
+  }
+
+  LaidOut weigh(LaidOut best, const std::vector<Arrangement> &others) {
     std::string text;
     weigh_splits(groups_of(distinct(best)), target_, options_.split, kept_);
     double least = price(best, std::numeric_limits<double>::infinity(), text).value();
-    for (const Layout layout : others) {
-      if (unit_.core.op != nullptr) {
-        text += name_of(layout) + ": not priced, matrix units read channels last\n";
+    for (const Arrangement &other : others) {
+      if (!other.pads_rows && unit_.core.op != nullptr) {
+        text += name_of(other) + ": not priced, matrix units read channels last\n";
         continue;
       }
-      LaidOut laid = place(layout);
-      const double limit = least * (best.layout == Layout::Nhwc ? kClearly : 1);
-      if (const std::optional<double> seconds = price(laid, limit, text)) {
+      LaidOut laid = place(other);
+      if (const auto seconds = price(laid, least * needed(best, other), text)) {
         least = *seconds;
         best = std::move(laid);
       }
@@ -153,7 +190,7 @@ private:
     int done = 0;
     const std::vector<Priced> kernels = distinct(laid);
     const double seconds = price(kernels, limit, done);
-    const std::string name = name_of(laid.layout);
+    const std::string name = name_of({laid.layout, laid.pads_rows});
     if (seconds > limit) {
       text += fmt::format("{}: more than {:.1f} us after {} of {} kernels\n", name, limit * 1e6,
                           done, kernels.size());
@@ -234,10 +271,15 @@ private:
 
 } // namespace
 
+std::string_view layout_name(const LaidOut &laid) {
+  return to_string({.layout = laid.layout, .pads_rows = laid.pads_rows});
+}
+
 std::vector<std::string> layout_names() {
   std::vector<std::string> names = {"auto"};
   for (const Layout layout : {Layout::Nhwc, Layout::Nchw, Layout::Blocked})
-    names.emplace_back(to_string(layout));
+    names.emplace_back(program::to_string(layout));
+  names.emplace_back(kPaddedName);
   return names;
 }
 

@@ -9,9 +9,12 @@
 //   layout nhwc: 812.4 us, 0 copies
 //   layout nchw: more than 812.4 us after 3 of 19 kernels
 //   layout blocked by 16: 836.0 us, 2 copies
+//
+// On GPUs rows of activations at whole vectors are weighed likewise, beside matrix units too.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "program/storage/layout.h"
@@ -22,7 +25,7 @@
 namespace tilefuse::search {
 
 struct LayoutOptions {
-  std::string layout = "auto"; // or a name of program::Layout
+  std::string layout = "auto"; // or another of layout_names()
   FusionSettings fusion;
   SplitOptions split;
 };
@@ -31,11 +34,14 @@ struct LaidOut {
   program::StoredProgram stored;
   std::vector<poly::PlacedGroup> groups; // in launch order, split
   program::Layout layout = program::Layout::Nhwc;
-  int conversions = 0; // statements that only copy from one layout to another
-  std::string weighed; // a line per layout that was priced; empty: there was nothing to choose
+  bool pads_rows = false; // program/storage/padded_storage.h
+  int conversions = 0;    // statements that only copy from one layout to another
+  std::string weighed;    // a line per layout that was priced; empty: there was nothing to choose
 };
 
-// What --activations takes: "auto" and the layouts' names.
+// The name of what was chosen, one of layout_names().
+std::string_view layout_name(const LaidOut &laid);
+// What --activations takes: "auto", the layouts' names, and "padded", NHWC with padded rows.
 std::vector<std::string> layout_names();
 
 // Channels of a block for a target: those of a vector, or of a warp.
