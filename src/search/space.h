@@ -93,6 +93,7 @@ private:
   void try_tiles(const schedule::Schedule &schedule);
   // A sum of products: of matrices, of windows.
   bool multiplies() const { return nest_.comb == program::Comb::Mul; }
+  bool has_whole_vectors(IndexId lane, std::int64_t vec) const;
   void try_wide_items();
   void try_items_over_rows(schedule::Schedule schedule, std::int64_t items);
   void try_rows();

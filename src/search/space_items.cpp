@@ -26,14 +26,31 @@ std::int64_t items_along(std::int64_t steps, std::int64_t most) {
 
 } // namespace
 
+// Whether rows of the result hold whole vectors, or begin at multiples of them: the last vector of
+// a row may then be a part.
+bool Space::has_whole_vectors(IndexId lane, std::int64_t vec) const {
+  if (extent(lane) % vec == 0)
+    return true;
+  bool has_rows = false;
+  for (const IndexId i : output_indices(nest_)) {
+    if (i == lane || extent(i) == 1)
+      continue;
+    has_rows = true;
+    if (out_.coeff[i] % vec != 0)
+      return false;
+  }
+  return has_rows && out_.constant % vec == 0;
+}
+
 // Vectors along the fastest index, of several pixels each.
 void Space::try_wide_items() {
   if (!lane_ || out_.coeff[*lane_] != 1)
     return;
   const std::int64_t size = size_bytes(type_of(nest_, nest_.out));
   for (std::int64_t vec = kWidestStore / size; vec > 1; vec /= 2) {
-    if (extent(*lane_) % vec != 0)
+    if (!has_whole_vectors(*lane_, vec))
       continue;
+    const std::int64_t row = (extent(*lane_) + vec - 1) / vec;
     for (std::int64_t keep = 1; keep <= kMapPixels; ++keep) {
       if (keep > 1 && (!pixel_ || keep > extent(*pixel_)))
         break;
@@ -45,7 +62,7 @@ void Space::try_wide_items() {
           schedule.splits[*lane_] = {lanes * vec, 1, lanes, vec};
           add(schedule);
         }
-      schedule.splits[*lane_] = {extent(*lane_), 1, extent(*lane_) / vec, vec};
+      schedule.splits[*lane_] = {row * vec, 1, row, vec};
       for (const std::int64_t items : kRowItems)
         try_items_over_rows(schedule, items);
     }

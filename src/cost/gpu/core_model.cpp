@@ -114,7 +114,7 @@ double CoreModel::store_cycles(double resident) const {
   const double bytes =
       results * (static_cast<double>(size_bytes(out.type)) + operand_bytes(gemm.nest));
   const double issued =
-      results * expression_slots(gemm.nest.post) / (rates.schedulers * rates.scheduler_lanes);
+      results * expression_slots(gemm.nest.post, true) / (rates.schedulers * rates.scheduler_lanes);
   return resident *
          std::max({bytes / rates.store_bytes_per_cycle, issued, scattered_cycles(gemm, target)});
 }

@@ -231,7 +231,7 @@ double WgmmaModel::result_cycles() const {
   const double longer = gemm.schedule.store == schedule::Store::Tma ? kLongerStore
                         : exchanges(gemm)                           ? kLongerExchange
                                                                     : 1;
-  const double post = std::max(0.0, expression_slots(gemm.nest.post) - kPlainSlots);
+  const double post = std::max(0.0, expression_slots(gemm.nest.post, true) - kPlainSlots);
   const double issued = static_cast<double>(gemm.tile.warp_rows * gemm.tile.warp_columns) / kItems *
                         (kResultCycles * longer + operand_cycles() + post);
   return std::max(issued, scattered_cycles(gemm, target)) /

@@ -65,11 +65,14 @@ private:
     double alone = 0;
   };
 
+  bool is_map() const { return nest_.inputs.empty(); }
   double guards(int input) const;
   double memory_bytes(const Operand &input) const;
   void add_direct(int input, Block &block) const;
   void add_staged(int input, Block &block) const;
   void add_turned(double results, Block &block) const;
+  double result_slots() const;
+  void add_operands(Block &block) const;
   void add_results(Block &block) const;
   void add_lane_rounds(Block &block) const;
   Block block() const;
@@ -184,11 +187,16 @@ void WorkItemModel::add_staged(int input, Block &block) const {
                                               : wait + rates_.barrier_cycles));
 }
 
+// Operations on a result.
+double WorkItemModel::result_slots() const {
+  return expression_slots(nest_.post, true);
+}
+
 // Results of a work-item's step that are turned: put down along the lanes, and taken by number along
 // the result.
 void WorkItemModel::add_turned(double results, Block &block) const {
   const schedule::ResultTile tile = result_tile(nest_, schedule_);
-  const double slots = expression_slots(nest_.post) + kResultInstructions;
+  const double slots = result_slots() + kResultInstructions;
   const double run = static_cast<double>(tile.run_points());
   const double runs = static_cast<double>(tile.runs());
   const double rounds = std::ceil(run * runs / items_);
@@ -211,6 +219,17 @@ void WorkItemModel::add_turned(double results, Block &block) const {
                               rates_.local_latency_cycles);
 }
 
+// What a map reads, a vector at a time.
+void WorkItemModel::add_operands(Block &block) const {
+  for (const Operand &extra : nest_.extras) {
+    const LaneAccess access = operand_access(view_, extra);
+    const double reads = steps() * vectors(extra);
+    block.issue += reads * access.requests;
+    block.wavefronts += reads * access.sectors / 4;
+    block.miss_bytes += reads * access.sectors * target_.sector_bytes;
+  }
+}
+
 // Post-ops and stores.
 void WorkItemModel::add_results(Block &block) const {
   double results = 1; // of a work-item in one step
@@ -221,7 +240,9 @@ void WorkItemModel::add_results(Block &block) const {
   const std::int64_t together = stored_together(nest_, schedule_);
   const LaneAccess access = operand_access(view_, nest_.out, together);
   const double stores = vectors(nest_.out) / static_cast<double>(together);
-  const double slots = expression_slots(nest_.post) + kResultInstructions;
+  // Where nothing is reduced, what is around a result stands once around a vector of them.
+  const double around = is_map() ? vectors(nest_.out) / results : 1;
+  const double slots = result_slots() + around * kResultInstructions;
   block.issue += steps() * (warps_ * results * slots + stores * access.requests);
   block.wavefronts += steps() * stores * access.sectors / 4;
   block.miss_bytes += steps() * stores * access.sectors * target_.sector_bytes;
@@ -260,6 +281,8 @@ WorkItemModel::Block WorkItemModel::block() const {
   block.issue += warps_ * points * block.point;
   block.wavefronts += warps_ * points * 2 * spilled;
   add_lane_rounds(block);
+  if (is_map())
+    add_operands(block);
   add_results(block);
   block.busy =
       std::max({block.issue / rates_.schedulers, block.wavefronts,
@@ -301,6 +324,9 @@ Estimate WorkItemModel::run() {
   double bytes = unique_bytes(nest_.out);
   for (const Operand &input : nest_.inputs)
     bytes += memory_bytes(input);
+  if (is_map())
+    for (const Operand &extra : nest_.extras)
+      bytes += unique_bytes(extra);
   const double rate = target_.gbytes_per_s * 1e9;
   const double from_memory = std::max(0.0, bytes - static_cast<double>(target_.l2_bytes));
   const double memory =
