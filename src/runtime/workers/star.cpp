@@ -55,8 +55,6 @@ std::string own_name(int rank, const std::string &device) {
   return fmt::format("rank {} ({}, {})", rank, host.data(), device);
 }
 
-std::size_t part_bytes(std::size_t all, int count) { return all / static_cast<std::size_t>(count); }
-
 // What `work` does, or the end of the process where a worker is gone.
 template <class Work> auto guarded(const Work &work) {
   try {
@@ -183,38 +181,53 @@ std::string Star::broadcast(const std::string &own) {
 
 void Star::swap_parts(std::span<const std::byte> from, std::span<std::byte> to) {
   guarded([&] {
+    const auto own = part_of(from, rank_);
+    std::copy(own.begin(), own.end(), part_of(to, rank_).begin());
     if (rank_ != 0) {
-      links_.at(0).send(from);
-      links_.at(0).receive(to);
+      for (int other = 0; other < count_; ++other)
+        if (other != rank_)
+          links_.at(0).send(part_of(from, other));
+      for (int other = 0; other < count_; ++other)
+        if (other != rank_)
+          links_.at(0).receive(part_of(to, other));
       return;
     }
-    const std::size_t part = part_bytes(from.size(), count_);
-    std::vector<std::vector<std::byte>> sent(static_cast<std::size_t>(count_));
-    sent[0].assign(from.begin(), from.end());
-    for (auto &[rank, link] : links_) {
-      sent[static_cast<std::size_t>(rank)].resize(from.size());
-      link.receive(sent[static_cast<std::size_t>(rank)]);
-    }
-    for (std::size_t worker = 0; worker < sent.size(); ++worker)
-      std::memcpy(to.data() + worker * part, sent[worker].data(), part);
-    for (auto &[rank, link] : links_)
-      for (const std::vector<std::byte> &each : sent)
-        link.send(std::span(each).subspan(static_cast<std::size_t>(rank) * part, part));
+    relay_parts(from, to);
   });
+}
+
+// Of rank 0, which hands on what others send each other.
+void Star::relay_parts(std::span<const std::byte> from, std::span<std::byte> to) {
+  if (count_ > 2)
+    relayed_.resize(static_cast<std::size_t>(count_) * from.size());
+  const auto relayed = [&](int sender, int receiver) {
+    const std::span<std::byte> all(relayed_);
+    return part_of(all.subspan(static_cast<std::size_t>(sender) * from.size(), from.size()),
+                   receiver);
+  };
+  for (auto &[sender, link] : links_)
+    for (int receiver = 0; receiver < count_; ++receiver)
+      if (receiver != sender)
+        link.receive(receiver == 0 ? part_of(to, sender) : relayed(sender, receiver));
+  for (auto &[receiver, link] : links_)
+    for (int sender = 0; sender < count_; ++sender)
+      if (sender != receiver)
+        link.send(sender == 0 ? part_of(from, receiver) : relayed(sender, receiver));
 }
 
 void Star::gather_parts(std::span<std::byte> all) {
   guarded([&] {
-    const std::size_t part = part_bytes(all.size(), count_);
-    if (rank_ != 0) {
-      links_.at(0).send(all.subspan(static_cast<std::size_t>(rank_) * part, part));
-      links_.at(0).receive(all);
-      return;
-    }
+    if (rank_ != 0)
+      links_.at(0).send(part_of(all, rank_));
     for (auto &[rank, link] : links_)
-      link.receive(all.subspan(static_cast<std::size_t>(rank) * part, part));
+      if (rank_ == 0)
+        link.receive(part_of(all, rank));
     for (auto &[rank, link] : links_)
-      link.send(all);
+      for (int part = 0; part < count_; ++part)
+        if (rank_ != 0 && part != rank_)
+          link.receive(part_of(all, part));
+        else if (rank_ == 0 && part != rank)
+          link.send(part_of(all, part));
   });
 }
 
@@ -225,10 +238,10 @@ void Star::sum(std::span<float> all) {
       links_.at(0).receive(std::as_writable_bytes(all));
       return;
     }
-    std::vector<float> other(all.size());
+    added_.resize(all.size());
     for (auto &[rank, link] : links_) {
-      link.receive(std::as_writable_bytes(std::span(other)));
-      std::transform(all.begin(), all.end(), other.begin(), all.begin(), std::plus<float>());
+      link.receive(std::as_writable_bytes(std::span(added_)));
+      std::transform(all.begin(), all.end(), added_.begin(), all.begin(), std::plus<float>());
     }
     for (auto &[rank, link] : links_)
       link.send(std::as_bytes(all));

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,11 +53,20 @@ public:
 private:
   void receive_all(const StarOptions &options, Listener &listener, std::map<int, Link> &control);
   void reach_first(const StarOptions &options, std::map<int, Link> &control);
+  void relay_parts(std::span<const std::byte> from, std::span<std::byte> to);
+  // One of count() equal parts.
+  template <class Byte> std::span<Byte> part_of(std::span<Byte> all, int number) const {
+    const std::size_t bytes = all.size() / static_cast<std::size_t>(count_);
+    return all.subspan(static_cast<std::size_t>(number) * bytes, bytes);
+  }
 
   int rank_;
   int count_;
   std::vector<std::string> names_; // by rank: "rank 3 (node7, cuda:1)"
   std::map<int, Link> links_;      // by rank; to 0 alone, but at 0
+  std::vector<std::byte>
+      relayed_;              // by sender, as each has sent it; kept, since fresh memory is slow
+  std::vector<float> added_; // of another worker
   std::unique_ptr<Monitor> monitor_;
 };
 
