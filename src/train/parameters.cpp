@@ -76,6 +76,11 @@ ParameterPool make_pool(const std::vector<Parameter> &parameters) {
   return pool;
 }
 
+RowRange own_rows(const ParameterPool &pool, int workers, int rank) {
+  const std::int64_t count = (pool.rows + workers - 1) / workers;
+  return {rank * count, count};
+}
+
 std::string summary(const ParameterPool &pool) {
   std::set<int> layers;
   std::int64_t numbers = 0, trained = 0, normalisations = 0;

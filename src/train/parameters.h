@@ -39,6 +39,13 @@ struct ParameterPool {
 std::vector<onnx_import::Parameter> chosen(const onnx_import::Model &model,
                                            const Recipe::Parameters &recipe);
 
+// Rows that one of several workers updates; behind the pool's there are some that are nobody's.
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+RowRange own_rows(const ParameterPool &pool, int workers, int rank);
+
 ParameterPool make_pool(const std::vector<onnx_import::Parameter> &parameters);
 
 // "59 parameters of 269722 numbers in 20 layers, 19 normalisations at training".

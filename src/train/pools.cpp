@@ -8,15 +8,15 @@
 namespace tilefuse::train {
 
 Pools::Pools(runtime::Device &device, const UpdateProgram &update, double loss_scale,
-             std::int64_t learned_rows)
+             const Rows &rows)
     : device_(device) {
   const program::Program &program = update.program;
   const auto elems = [&](std::size_t input) {
     return program::elems(program[program.inputs.at(input)].shape);
   };
   for (const State &state : update.states)
-    add(state.name, elems(state.input));
-  add("learned", learned_rows * kRow);
+    add(state.name, state.name == kParameters ? rows.parameters * kRow : elems(state.input));
+  add("learned", rows.learned * kRow);
   add("rate", elems(update.rate));
   write("loss scale", {static_cast<float>(loss_scale)});
 }

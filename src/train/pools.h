@@ -17,10 +17,12 @@ namespace tilefuse::train {
 
 class Pools {
 public:
-  // All zeros, but the loss scale. "learned" has rows behind those of the parameters, `learned_rows`
-  // in all.
-  Pools(runtime::Device &device, const UpdateProgram &update, double loss_scale,
-        std::int64_t learned_rows);
+  struct Rows { // of all, where the program has less or needs less
+    std::int64_t learned = 0;
+    std::int64_t parameters = 0;
+  };
+  // All zeros, but the loss scale.
+  Pools(runtime::Device &device, const UpdateProgram &update, double loss_scale, const Rows &rows);
 
   // A whole pool: the name of a state, or "learned", "rate".
   runtime::Binding whole(const std::string &name) const;

@@ -75,6 +75,7 @@ const auto kKeys = std::to_array<RecipeKey>({
     {"optimizer.beta2", kOptimizer<&Recipe::Optimizer::beta2>, kBelowOne},
     {"optimizer.epsilon", kOptimizer<&Recipe::Optimizer::epsilon>, kPositive},
     {"optimizer.clip", kOptimizer<&Recipe::Optimizer::clip>},
+    {"optimizer.sharded", kOptimizer<&Recipe::Optimizer::sharded>},
 
     {"rate.kind", kRate<&Recipe::Rate::kind>, {}, "constant|step|cosine|poly|one_cycle"},
     {"rate.warmup_epochs", kRate<&Recipe::Rate::warmup_epochs>},

@@ -58,7 +58,8 @@ struct Recipe {
     double decay = 0;                  // of weights
     std::vector<std::string> no_decay; // patterns of names
     double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-    double clip = 0; // norm of all gradients; 0: not clipped
+    double clip = 0;      // norm of all gradients; 0: not clipped
+    bool sharded = false; // of several workers each keeps and updates its rows alone (ZeRO-1)
     friend bool operator==(const Optimizer &, const Optimizer &) = default;
   } optimizer;
 

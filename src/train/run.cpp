@@ -57,6 +57,7 @@ Recipe comparable(const Recipe &given) {
   Recipe recipe = parse_recipe(to_text(given), "recipe");
   recipe.steps.limit = 0;
   recipe.steps.bucket_mb = Recipe().steps.bucket_mb;
+  recipe.optimizer.sharded = false;
   recipe.keep = {};
   recipe.data.threads = 1;
   return recipe;
@@ -220,9 +221,11 @@ private:
   }
 
   void keep() {
-    if (!writes())
+    if (!writes() && !trainer_.has_shards())
       return;
     Checkpoint checkpoint = trainer_.snapshot();
+    if (!writes())
+      return;
     progress_.write(checkpoint.content.metadata);
     write_checkpoint(options_.folder, checkpoint, recipe_.keep.checkpoints);
     if (star_ != nullptr)
@@ -281,8 +284,8 @@ private:
   Trainer trainer_;
   Recipe recipe_;
   Progress progress_;
-  std::optional<Log> log_;   // of who writes
-  LogRow row_;               // sums since the last one
+  std::optional<Log> log_; // of who writes
+  LogRow row_;             // sums since the last one
   double row_seconds_ = 0;
   std::vector<double> step_seconds_; // since the last row
   double epoch_seconds_ = 0;

@@ -50,6 +50,14 @@ std::string hash_of(const std::vector<float> &values) {
       {reinterpret_cast<const char *>(values.data()), values.size() * sizeof(float)});
 }
 
+// Of the first of these numbers.
+HostTensor tensor_of(const std::string &name, const program::Shape &shape,
+                     std::span<const float> values) {
+  HostTensor tensor = program::make_host_tensor(name, DType::F32, shape);
+  std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
+  return tensor;
+}
+
 int own_lanes(const Recipe &recipe, int workers) {
   const std::int64_t lanes = recipe.steps.lanes;
   if (!std::has_single_bit(static_cast<unsigned>(workers)) || lanes % workers != 0)
@@ -65,6 +73,7 @@ struct Trainer::State : Setup {
   runtime::Device &device;
   runtime::KernelCache &cache;
   TrainerOptions options;
+  const RowRange own; // that this worker updates
   UpdateProgram update;
   const int lanes; // of this worker
   Pools pools;
@@ -86,9 +95,11 @@ struct Trainer::State : Setup {
   State(const Recipe &given, runtime::Device &on, runtime::KernelCache &in,
         const TrainerOptions &how)
       : Setup(given), device(on), cache(in), options(how),
-        update(update_program(pool, recipe.optimizer, scales_loss())),
+        own(own_rows(pool, has_shards() ? workers() : 1, has_shards() ? rank() : 0)),
+        update(update_program(pool, recipe.optimizer, scales_loss(), own)),
         lanes(own_lanes(recipe, workers())),
-        pools(device, update, first_scale(), learned_rows(pool, workers())) {
+        pools(device, update, first_scale(),
+              {.learned = learned_rows(pool, workers()), .parameters = all_rows()}) {
     compile_step();
     for (const PooledParameter &entry : pool.entries)
       device.write(pools.part("parameters", entry), initial(entry.parameter).data);
@@ -98,6 +109,21 @@ struct Trainer::State : Setup {
 
   int workers() const { return options.workers ? options.workers->workers->count() : 1; }
   int rank() const { return options.workers ? options.workers->workers->rank() : 0; }
+
+  bool has_shards() const { return recipe.optimizer.sharded && workers() > 1; }
+  // Of the pool of parameters; each worker's are as many.
+  std::int64_t all_rows() const { return own.count * (has_shards() ? workers() : 1); }
+  // Whether this worker has of a pool its own rows alone.
+  bool is_shard(const std::string &name) const {
+    return has_shards() && name != kParameters && pools.whole(name).bytes == own.count * kRow * 4;
+  }
+  // Where the update finds a state.
+  runtime::Binding place_of(const std::string &state) const {
+    return state == kParameters ? pools.elems(state, own.first * kRow, own.count * kRow)
+                                : pools.whole(state);
+  }
+  std::vector<float> whole_state(const std::string &name) const;
+  void write_state(const std::string &name, std::span<const float> values);
 
   // Parameters are the inputs behind pictures and labels.
   std::vector<model::PlacedPort> parameter_ports() const {
@@ -144,9 +170,11 @@ void Trainer::State::compile_step() {
   std::vector<model::PlacedPort> states;
   for (const train::State &state : update.states)
     for (const bool is_output : {false, true})
-      states.push_back(
-          {{is_output, is_output ? state.output : state.input}, pools.whole(state.name)});
+      states.push_back({{is_output, is_output ? state.output : state.input}, place_of(state.name)});
   states.push_back({{false, update.learned}, pools.rows("learned", pool.rows)});
+  if (update.own != update.learned)
+    states.push_back(
+        {{false, update.own}, pools.elems("learned", own.first * kRow, own.count * kRow)});
   states.push_back({{false, update.rate}, pools.whole("rate")});
   Compilation apart{device, cache, "f32", options.session};
   apart.session.fusion.level = poly::FuseLevel::None; // each state by a kernel of its own
@@ -205,7 +233,32 @@ runtime::Timeline Trainer::State::timeline(int lane) {
                                  exchange->run(b);
                                }});
   add(updating->kernels());
+  const std::size_t all = timeline.kernels.size();
+  if (has_shards())
+    timeline.beside.push_back(
+        {all, all, [this] { options.workers->workers->gather_parts(pools.whole(kParameters)); }});
   return timeline;
+}
+
+// Of all rows, wherever they are kept.
+std::vector<float> Trainer::State::whole_state(const std::string &name) const {
+  std::vector<float> values = pools.read(name);
+  if (!is_shard(name))
+    return values;
+  const std::int64_t part = own.count * kRow * 4, bytes = part * workers();
+  const std::unique_ptr<runtime::Memory> all = device.allocate(bytes);
+  device.write({all.get(), rank() * part, part}, std::as_bytes(std::span(values)));
+  options.workers->workers->gather_parts({all.get(), 0, bytes});
+  values.resize(static_cast<std::size_t>(bytes) / sizeof(float));
+  device.read({all.get(), 0, bytes}, std::as_writable_bytes(std::span(values)));
+  return values;
+}
+
+// Of a state of all rows what this worker keeps.
+void Trainer::State::write_state(const std::string &name, std::span<const float> values) {
+  if (is_shard(name))
+    values = values.subspan(at(own.first * kRow), at(own.count * kRow));
+  pools.write(name, {values.begin(), values.end()});
 }
 
 // Other kernels would give other bits.
@@ -260,6 +313,7 @@ std::int64_t Trainer::steps() const { return state_->steps(); }
 std::int64_t Trainer::steps_per_epoch() const { return state_->steps_per_epoch(); }
 const ParameterPool &Trainer::parameters() const { return state_->pool; }
 bool Trainer::has_test_data() const { return state_->test != nullptr; }
+bool Trainer::has_shards() const { return state_->has_shards(); }
 
 TrainingMemory Trainer::memory() const {
   TrainingMemory memory;
@@ -398,11 +452,9 @@ Checkpoint Trainer::snapshot() {
   for (const std::string &name : state.pools.names()) {
     if (name == "learned" || name == "rate")
       continue;
-    const std::vector<float> values = state.pools.read(name);
+    const std::vector<float> values = state.whole_state(name);
     const auto add = [&](const std::string &key, const program::Shape &shape, std::int64_t from) {
-      HostTensor tensor = program::make_host_tensor(key, DType::F32, shape);
-      std::memcpy(tensor.data.data(), values.data() + from, tensor.data.size());
-      checkpoint.content.tensors[key] = std::move(tensor);
+      checkpoint.content.tensors[key] = tensor_of(key, shape, std::span(values).subspan(at(from)));
     };
     if (values.size() == 1)
       add("state/" + name, {1}, 0);
@@ -424,7 +476,8 @@ void Trainer::restore(const Checkpoint &checkpoint) {
   for (const std::string &name : state.pools.names()) {
     if (name == "learned" || name == "rate")
       continue;
-    std::vector<float> values = state.pools.read(name);
+    const bool is_rows = state.pools.whole(name).bytes > static_cast<std::int64_t>(sizeof(float));
+    std::vector<float> values(is_rows ? at(state.all_rows() * kRow) : 1);
     const auto take = [&](const std::string &key, const program::Shape &shape, std::int64_t to) {
       const auto found = tensors.find(key);
       if (found == tensors.end() || found->second.shape != shape ||
@@ -444,7 +497,7 @@ void Trainer::restore(const Checkpoint &checkpoint) {
     pools[name] = std::move(values);
   }
   for (const auto &[name, values] : pools)
-    state.pools.write(name, values);
+    state.write_state(name, values);
   state.step = checkpoint.step;
   const auto skips = checkpoint.content.metadata.find("skips");
   state.skips = skips == checkpoint.content.metadata.end() ? 0 : std::atoi(skips->second.c_str());
@@ -455,9 +508,11 @@ void Trainer::restore(const Checkpoint &checkpoint) {
 void Trainer::export_model(const std::string &path) {
   State &state = *state_;
   std::map<std::string, HostTensor> replaced;
-  const Checkpoint now = snapshot();
+  const std::vector<float> parameters = state.pools.read(kParameters);
   for (const PooledParameter &entry : state.pool.entries)
-    replaced.emplace(entry.parameter.name, now.content.tensors.at(entry.parameter.name));
+    replaced.emplace(entry.parameter.name,
+                     tensor_of(entry.parameter.name, entry.parameter.shape,
+                               std::span(parameters).subspan(at(entry.row * kRow))));
   onnx_import::export_model({state.bytes, state.folder()}, path, replaced,
                             {{"tilefuse.step", std::to_string(state.step)}});
 }

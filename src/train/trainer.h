@@ -86,6 +86,8 @@ public:
   // batches. Error{Unsupported} without test data.
   Evaluation evaluate(const std::function<void(int done, int total)> &progress = {});
 
+  // Whether workers keep parts of the state, so that snapshot() is made by all of them together.
+  bool has_shards() const;
   // Everything that the steps to come depend on.
   Checkpoint snapshot();
   // Error{Shape} where the checkpoint is of another model or another recipe.

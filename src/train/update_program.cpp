@@ -20,25 +20,33 @@ using program::TensorId;
 
 class UpdateBuilder {
 public:
-  UpdateBuilder(const ParameterPool &pool, const Recipe::Optimizer &optimizer)
-      : pool_(pool), optimizer_(optimizer), library_(tile::operator_library()) {
+  UpdateBuilder(const ParameterPool &pool, const Recipe::Optimizer &optimizer, const RowRange &own)
+      : pool_(pool), optimizer_(optimizer), own_(own), library_(tile::operator_library()) {
     made_.program.name = optimizer.kind;
-    rows_ = {pool.rows, kRow};
+    rows_ = {own.count, kRow};
   }
 
   UpdateProgram build(bool scales_loss) {
     parameters_ = add_state("parameters", rows_);
-    made_.learned = made_.program.inputs.size();
-    learned_ = add_input("learned", rows_);
+    const RowRange all{0, pool_.rows};
+    const bool has_all = own_.count == all.count;
+    made_.learned = made_.own = made_.program.inputs.size();
+    const TensorId learned = learned_ = add_input("learned", {pool_.rows, kRow});
+    if (!has_all) {
+      made_.own = made_.program.inputs.size();
+      learned_ = add_input("own learned", rows_);
+    }
     made_.rate = made_.program.inputs.size();
     rate_ = add_input("rate", {1});
     const TensorId scale = add_state("loss scale", {1});
     const TensorId good = add_state("good steps", {1});
-    decays_ = add_rows("decay", [&](const Parameter &each) { return decay(each); });
-    blends_ = add_rows("blend", [](const Parameter &each) {
+    decays_ = add_rows("decay", own_, [&](const Parameter &each) { return decay(each); });
+    const auto blend = [](const Parameter &each) {
       return is_statistic(each.kind) ? 1 - each.keep : 0;
-    });
-    const TensorId square = apply("sum_of_squares", {learned_, blends_});
+    };
+    blends_ = add_rows("blend", own_, blend);
+    const TensorId square = apply(
+        "sum_of_squares", {learned, has_all ? blends_ : add_rows("blend of all", all, blend)});
     alive_ = apply("is_alive", {square});
     unscaling_ = apply("unscaling", {square, scale}, {{"CLIP", optimizer_.clip}});
     if (optimizer_.kind == "adamw")
@@ -79,11 +87,13 @@ private:
   }
 
   // One number per row, of the parameter that lies there.
-  TensorId add_rows(const std::string &name, const std::function<double(const Parameter &)> &of) {
-    program::HostTensor tensor = program::make_host_tensor(name, DType::F32, {pool_.rows});
+  TensorId add_rows(const std::string &name, const RowRange &range,
+                    const std::function<double(const Parameter &)> &of) {
+    program::HostTensor tensor = program::make_host_tensor(name, DType::F32, {range.count});
     for (const PooledParameter &entry : pool_.entries)
-      for (std::int64_t r = 0; r < entry.rows; ++r)
-        program::set(tensor, entry.row + r, of(entry.parameter));
+      for (std::int64_t row = entry.row; row < entry.row + entry.rows; ++row)
+        if (row >= range.first && row < range.first + range.count)
+          program::set(tensor, row - range.first, of(entry.parameter));
     return made_.program.add({name, DType::F32, tensor.shape, program::Role::Constant,
                               std::make_shared<const program::Bytes>(std::move(tensor.data))});
   }
@@ -139,6 +149,7 @@ private:
 
   const ParameterPool &pool_;
   const Recipe::Optimizer &optimizer_;
+  const RowRange own_;
   tile::Library library_;
   UpdateProgram made_;
   program::Shape rows_;
@@ -148,8 +159,8 @@ private:
 } // namespace
 
 UpdateProgram update_program(const ParameterPool &pool, const Recipe::Optimizer &optimizer,
-                             bool scales_loss) {
-  return UpdateBuilder(pool, optimizer).build(scales_loss);
+                             bool scales_loss, const RowRange &own) {
+  return UpdateBuilder(pool, optimizer, own).build(scales_loss);
 }
 
 } // namespace tilefuse::train

@@ -19,17 +19,21 @@ struct State {
   std::size_t output = 0;
 };
 
+inline constexpr const char *kParameters = "parameters"; // the state that all workers have whole
+
 struct UpdateProgram {
   program::Program program;
   std::vector<State> states;
   std::size_t learned = 0; // the input that gradients and statistics come by
+  std::size_t own = 0;     // the same of the rows that are updated; the same input where these are all
   std::size_t rate = 0;    // the learning rate's
   std::size_t square = 0;  // the output that is the sum of squares of scaled gradients: finite where
                            // the step was made
 };
 
-// Inputs are rows [R, kRow] or one number [1]. Optimisers: "sgd", "adamw".
+// Inputs are rows [R, kRow] or one number [1]; states of rows are those of `own`. Optimisers: "sgd",
+// "adamw".
 UpdateProgram update_program(const ParameterPool &pool, const Recipe::Optimizer &optimizer,
-                             bool scales_loss);
+                             bool scales_loss, const RowRange &own);
 
 } // namespace tilefuse::train

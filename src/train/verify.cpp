@@ -52,7 +52,7 @@ StepVerification verify_step(const Recipe &recipe, runtime::Device &device,
   const program::Program gradients =
       gradients_program(setup.model, setup.pool, setup.task).program;
   const UpdateProgram update =
-      update_program(setup.pool, recipe.optimizer, setup.scales_loss());
+      update_program(setup.pool, recipe.optimizer, setup.scales_loss(), {0, setup.pool.rows});
   StepVerification result;
   result.gradients = verify(gradients, recipe.precision, first_inputs(setup, gradients), device,
                             cache, options);

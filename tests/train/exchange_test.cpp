@@ -57,6 +57,9 @@ Tensors train(const Recipe &recipe, runtime::Device &device, Rendezvous *workers
   Trainer trainer(recipe, device, cache, {.workers = workers});
   for (int step = 0; step < kSteps; ++step)
     EXPECT_GT(trainer.run_step().exchanged, workers ? 0 : -1);
+  const Checkpoint whole = trainer.snapshot();
+  trainer.run_step(); // is undone
+  trainer.restore(whole);
   return trainer.snapshot().content.tensors;
 }
 
@@ -124,6 +127,23 @@ TEST_F(Exchanges, TheLibrarysOrderOfTwoIsTheSame) {
   recipe.steps.exchange = "library";
   recipe.steps.bucket_mb = 0.2;
   expect_equal(alone, train_by_two(recipe, true).first);
+}
+
+// Each worker keeps and updates its rows alone; what is kept of the state is whole, and any number of workers
+// goes on from it.
+TEST_F(Exchanges, ShardsOfTheOptimiserGiveTheSameBits) {
+  for (const char *kind : {"sgd", "adamw"}) {
+    Recipe recipe = two_lanes();
+    recipe.optimizer.kind = kind;
+    recipe.optimizer.decay = 1e-2;
+    recipe.optimizer.clip = 1;
+    const Tensors alone = train(recipe, *one_thread(), nullptr);
+    recipe.optimizer.sharded = true;
+    expect_equal(alone, train(recipe, *one_thread(), nullptr));
+    expect_equal(alone, train_by_two(recipe, false).first);
+    recipe.steps.bucket_mb = 0.2;
+    expect_equal(alone, train_by_two(recipe, true).first);
+  }
 }
 
 } // namespace
