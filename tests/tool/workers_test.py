@@ -311,11 +311,13 @@ kind = "mse"
 
     @unittest.skipIf(BY_MPI, "the same without MPI")
     def test_scaling_is_printed_on_paper(self):
-        text = self.succeed("train", self.recipe, "--dry-run", "--device", "cpu", "--threads", "1", "--workers", "1024")
+        text = self.succeed("explain", self.recipe, "--device", "cpu", "--threads", "1", "--workers", "1024")
         rows = re.findall(r"^ +(\d+) +(\d+) +([0-9.]+) +([0-9.]+) +\d+ +([0-9.]+)$", text, re.MULTILINE)
         self.assertEqual([int(row[0]) for row in rows], [2 ** n for n in range(11)])
         self.assertEqual([int(row[1]) for row in rows], [8 * 2 ** n for n in range(11)])
         self.assertEqual(rows[0][2:4], ("0.00", "1.000"))
+        self.assertIn("assumes", text)
+        self.assertRegex(text, r"measured 2 H100 .* on paper 0\.9")
 
     @unittest.skipIf(BY_MPI, "the same without MPI")
     def test_workers_that_cannot_share_the_lanes(self):

@@ -10,17 +10,17 @@ namespace {
 TEST(Scaling, IsTheFormula) {
   const std::vector<ScalingRow> rows = scaling({12.5e-3, 102'200'000, 128}, 128);
   ASSERT_EQ(rows.size(), 8U);
-  EXPECT_DOUBLE_EQ(rows[0].efficiency, 1);
+  EXPECT_DOUBLE_EQ(rows[0].beside, 1);
   EXPECT_EQ(rows[1].workers, 2);
   EXPECT_NEAR(rows[1].exchange_ms, 102.2 / 329, 1e-3);
   EXPECT_NEAR(rows[3].exchange_ms, 1.75 * 102.2 / 361, 1e-3);
   // 16 hosts: 15/8 of an eighth at 45 GB/s, and 8 messages of 10 us.
   EXPECT_NEAR(rows[7].exchange_ms, 1.75 * 102.2 / 361 + 1.875 * 12.775 / 45 + 0.08, 1e-3);
   for (std::size_t i = 1; i < rows.size(); ++i) {
-    EXPECT_LT(rows[i].efficiency, rows[i - 1].efficiency);
-    EXPECT_GE(rows[i].hidden_efficiency, rows[i].efficiency);
+    EXPECT_LT(rows[i].behind, rows[i - 1].behind);
+    EXPECT_GE(rows[i].beside, rows[i].behind);
   }
-  EXPECT_GT(rows[7].hidden_efficiency, 0.95);
+  EXPECT_GT(rows[7].beside, 0.95);
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 #include "cost/plaidml/plaidml_kernels.h"
 #include "cost/plaidml/plaidml_settings.h"
 #include "explain_page.h"
+#include "explain_recipe.h"
 #include "level_arguments.h"
 #include "model/passes.h"
 #include "model_options.h"
@@ -45,9 +46,11 @@ struct Arguments {
   std::int64_t fuse_quota = poly::StoryOptions().quota;
   std::size_t candidates = 0; // 0: as many as the cost's report shows by itself
   std::string html;           // a file, or empty
+  int workers = 8;            // at most, of a recipe's
   OutputOptions out;
 };
 
+bool is_recipe(const std::string &file) { return file.ends_with(".toml"); }
 bool is_model(const std::string &file) { return file.ends_with(".onnx"); }
 
 // "8,32,2"
@@ -143,6 +146,17 @@ std::string explain_tree(const Arguments &args) {
   return report::to_text(poly::tell_fusion(program::assign_storage(program), options));
 }
 
+// Of a recipe there is a device, and nothing but its steps.
+report::Document explain_steps(const Arguments &args) {
+  if (!args.target.empty() || args.cost != "model" || args.schedule_tree || !args.kernel.empty() ||
+      !args.html.empty())
+    throw Error(ErrorCode::Unsupported,
+                "of a recipe its step is explained, and how it grows with workers", {},
+                {"need --workers, --device and --threads alone; the model's kernels are explained "
+                 "by its own file"});
+  return explain_recipe(args.file, args.on, args.workers);
+}
+
 // The page of a whole model, and what to read of it at once.
 void write_page(const Arguments &args) {
   if (args.cost != "model" || args.schedule_tree)
@@ -214,12 +228,17 @@ void add_explain(CLI::App &app) {
   verb->footer("Examples:\n"
                "  tilefuse explain model.onnx --html page.html\n"
                "  tilefuse explain model.onnx --kernel 3\n"
+               "  tilefuse explain recipe.toml --workers 1024\n"
                "  tilefuse explain ops/gemm.tile --function gemm_nn --tensor \"A=f32[64, 32]\""
                " --tensor \"B=f32[32, 48]\"\n"
                "  tilefuse explain examples/plaidml_conv_relu.tile --cost plaidml --tensor"
                " \"D=f32[32, 224, 224, 64]\" --tensor \"K=f32[3, 3, 64, 64]\"");
-  verb->add_option("file", args->file, "A Tile text or an ONNX model")->required();
+  verb->add_option("file", args->file, "A Tile text, an ONNX model or a recipe of training")
+      ->required();
   add_tile_options(*verb, args->tile);
+  verb->add_option("--workers", args->workers,
+                   "Of a recipe: how its step grows with workers, up to so many, on paper")
+      ->check(CLI::Range(1, 1 << 16));
   verb->add_option("--kernel,--layer", args->kernel,
                    "Number of a kernel in launch order, or name of a node in it; the kernels are "
                    "listed if not given")
@@ -235,6 +254,7 @@ void add_explain(CLI::App &app) {
           "Explain for this device, by its tuning records where there are any; the one that "
           "run takes if neither it nor --target is given")
       ->type_name("DEVICE");
+  add_threads_option(*verb, args->on.threads);
   add_size_options(*verb, args->on.sizes);
   add_record_options(*verb, args->on);
   add_precision_option(*verb, args->on.precision);
@@ -268,7 +288,9 @@ void add_explain(CLI::App &app) {
                    "kernel; one file that needs no other")
       ->type_name("FILE");
   verb->callback([args] {
-    if (args->html.empty())
+    if (is_recipe(args->file))
+      print(explain_steps(*args), args->out);
+    else if (args->html.empty())
       print(explain(*args), args->out);
     else
       write_page(*args);

@@ -29,7 +29,6 @@
 #include "prose.h"
 #include "report/kernels.h"
 #include "train/lanes/rendezvous.h"
-#include "train/lanes/scaling.h"
 #include "train/recipe.h"
 #include "train/run.h"
 #include "verb.h"
@@ -88,15 +87,6 @@ bool speaks(const train::Rendezvous *workers) {
   return workers == nullptr || workers->star.rank() == 0;
 }
 
-// What one worker does in a step of one lane.
-train::ScalingStep scaling_step(const train::Recipe &recipe, const train::Trainer &trainer,
-                                const std::vector<model::KernelReport> &kernels) {
-  double seconds = 0;
-  for (const model::KernelReport &kernel : kernels)
-    seconds += kernel.seconds;
-  return {seconds, trainer.parameters().bytes(), recipe.steps.batch};
-}
-
 // What a run would be, and how long its kernels take where that is asked for.
 void dry_run(const TrainArguments &args, const api::Training &training, api::Engine &engine,
              const api::RunWatch &watch) {
@@ -104,15 +94,11 @@ void dry_run(const TrainArguments &args, const api::Training &training, api::Eng
                          api::trainer_options(engine, training, watch));
   if (speaks(watch.workers))
     print(fitted(trainer.describe(), kLabel));
-  if (args.csv.empty() && args.workers < 2)
+  if (args.csv.empty())
     return;
   for (int step = 0; step < kWarmUps; ++step)
     trainer.run_step();
-  const std::vector<model::KernelReport> kernels = trainer.profile(kProfiled);
-  if (!args.csv.empty())
-    write_files({{args.csv, to_csv(report::kernel_table(kernels))}});
-  if (args.workers > 1)
-    print(train::scaling_text(scaling_step(training.recipe, trainer, kernels), args.workers));
+  write_files({{args.csv, to_csv(report::kernel_table(trainer.profile(kProfiled)))}});
 }
 
 void train_with(const TrainArguments &args, const train::Recipe &recipe, api::Engine &engine,

@@ -6,7 +6,8 @@
 //   slowest  = jitter sqrt(2 ln R) of a step: the expected maximum of R normal deviations
 //
 // Rates are those of hosts with 8 H100 (bus bandwidths that NCCL reaches there) and of a network of
-// 400 Gb/s per GPU. "Hidden" is what would be left if the exchange ran beside the backward pass.
+// 400 Gb/s per GPU. Beside the backward pass only the rest counts that does not fit into it, or the last
+// bucket.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ namespace tilefuse::train {
 struct ScalingRow {
   int workers = 1;
   double exchange_ms = 0;
-  double efficiency = 1; // one worker's time over that of a step
-  double hidden_efficiency = 1;
+  // One worker's time over that of a step, whose exchange runs beside the backward pass, or behind it.
+  double beside = 1;
+  double behind = 1;
 };
 
 struct ScalingStep {
@@ -30,7 +32,7 @@ struct ScalingStep {
 
 // For 1, 2, 4, … workers up to `most`.
 std::vector<ScalingRow> scaling(const ScalingStep &step, int most);
-// The table, and what it assumes.
+// The table, what it assumes, and what was measured beside what the same formula says of that.
 std::string scaling_text(const ScalingStep &step, int most);
 
 } // namespace tilefuse::train
