@@ -101,7 +101,7 @@ void check_case(std::uint64_t seed, LaneKind lanes, Tally &tally) {
 }
 
 void check_many(LaneKind lanes, std::uint64_t first) {
-  const std::uint64_t count = case_count(100);
+  const std::uint64_t count = case_count(400);
   Tally tally;
   for (std::uint64_t seed = first; seed < first + count && !::testing::Test::HasFatalFailure();
        ++seed)
