@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "base/index.h"
@@ -55,6 +56,17 @@ Stream packed(const Nest &nest, const Schedule &schedule, int input) {
   if (stream.packed_lane)
     stream.packed_step = schedule.splits[*stream.packed_lane].step();
   return stream;
+}
+
+// What an operand of the nest touches, where that is more than what is known of its slot.
+template <typename BytesOf> void raise_to_touched(const Nest &nest, const BytesOf &bytes_of) {
+  const auto add = [&](const Operand &operand) {
+    double &bytes = bytes_of(operand.slot);
+    bytes = std::max(bytes, touched_bytes(nest, operand));
+  };
+  std::for_each(nest.inputs.begin(), nest.inputs.end(), add);
+  std::for_each(nest.extras.begin(), nest.extras.end(), add);
+  add(nest.out);
 }
 
 } // namespace
@@ -207,14 +219,20 @@ double touched_bytes(const Nest &nest, const Operand &operand) {
 
 double touched_bytes(const Nest &nest) {
   std::vector<double> most(nest.slots.size(), 0);
-  const auto add = [&](const Operand &operand) {
-    double &bytes = most[at(operand.slot)];
-    bytes = std::max(bytes, touched_bytes(nest, operand));
-  };
-  std::for_each(nest.inputs.begin(), nest.inputs.end(), add);
-  std::for_each(nest.extras.begin(), nest.extras.end(), add);
-  add(nest.out);
+  raise_to_touched(nest, [&](nest::SlotId slot) -> double & { return most[at(slot)]; });
   return std::accumulate(most.begin(), most.end(), 0.0);
+}
+
+double touched_bytes(const poly::Group &group) {
+  std::map<poly::SlotId, double> most;
+  for (const poly::MemberId m : members(group))
+    raise_to_touched(member_nest(group, m), [&](nest::SlotId slot) -> double & {
+      return most[group_slot(group, m, slot)];
+    });
+  double bytes = 0;
+  for (const auto &[slot, touched] : most)
+    bytes += is_internal(group, slot) ? 0 : touched;
+  return bytes;
 }
 
 std::int64_t lines_in_a_set(const Stream &stream, const Schedule &schedule, int outputs,

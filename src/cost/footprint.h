@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "nest/nest.h"
+#include "poly/group.h"
 #include "schedule/schedule.h"
 
 namespace tilefuse::cost {
@@ -107,6 +108,8 @@ double bytes_in_memory(const nest::Nest &nest, const std::vector<Stream> &stream
 double touched_bytes(const nest::Nest &nest, const nest::Operand &operand);
 // Of all slots, each as the operand that touches most of it does.
 double touched_bytes(const nest::Nest &nest);
+// Of a group's slots that lie in memory, each as the operand of any member does.
+double touched_bytes(const poly::Group &group);
 
 // Of the lines that one straight piece of code reads, copies and unrolled taps, the most that fall
 // into one set of a cache whose ways have `way_bytes`. `outputs` indices of the nest are outputs.

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "cost/footprint.h"
 #include "cost/group_model.h"
 #include "cost/roofline.h"
 #include "lower/launch/lower_launch.h"
@@ -33,6 +34,14 @@ std::vector<runtime::LaunchTime> trace(const Resident &resident, Execution &exec
 
 const launch::Part &first_part(const CompiledLaunch &launch) { return launch.launch.parts[0]; }
 
+// What the kernels of a launch move at least, each by itself.
+double touched_bytes(const CompiledLaunch &launch) {
+  double bytes = 0;
+  for (const launch::Part &part : launch.launch.parts)
+    bytes += cost::touched_bytes(part.placed.group);
+  return bytes;
+}
+
 // The device's, and what these launches reached of it.
 Ceilings ceilings(const Resident &resident, std::span<const runtime::LaunchTime> times) {
   Ceilings reached = resident.device().ceilings();
@@ -41,16 +50,15 @@ Ceilings ceilings(const Resident &resident, std::span<const runtime::LaunchTime>
     const Package &package = resident.compiled().package(launch);
     const bool is_scalar =
         first_part(launch).schedule.core.op == nullptr; // matrix units have another peak
-    reached.raise_to(is_scalar ? package.flops : 0, package.bytes, times[k].seconds());
+    reached.raise_to(is_scalar ? package.flops : 0, touched_bytes(launch), times[k].seconds());
   }
   return reached;
 }
 
-// What the launch does and moves, as its code says or its kernel would.
+// The launch's name and operations, as its code says or its kernel would.
 struct Work {
   std::string name;
   double flops = 0;
-  double bytes = 0;
 };
 
 // `number` is that of its first kernel.
@@ -58,8 +66,8 @@ KernelReport report_of(const CompiledLaunch &launch, const Work &work, int numbe
                        const runtime::LaunchTime &time, const Target &target,
                        const Ceilings &ceilings) {
   const launch::Part &part = first_part(launch);
-  const cost::Roofline least =
-      cost::roofline(work.flops, work.bytes, part.schedule, target, ceilings);
+  const double bytes = touched_bytes(launch);
+  const cost::Roofline least = cost::roofline(work.flops, bytes, part.schedule, target, ceilings);
   const double seconds = time.seconds();
   return {.number = number,
           .name = work.name,
@@ -67,7 +75,7 @@ KernelReport report_of(const CompiledLaunch &launch, const Work &work, int numbe
           .schedule = part.schedule.name,
           .chosen_by = part.chosen_by,
           .flops = work.flops,
-          .bytes = work.bytes,
+          .bytes = bytes,
           .begin = time.begin,
           .seconds = seconds,
           .roofline = seconds > 0 ? least.seconds() / seconds : 0,
@@ -83,8 +91,8 @@ Profile profile(const Resident &resident, Execution &execution, int passes) {
   for (std::size_t k = 0; k < times.size(); ++k) {
     const CompiledLaunch &launch = resident.compiled().launches[k];
     const Package &package = resident.compiled().package(launch);
-    result.kernels.push_back(report_of(launch, {package.name, package.flops, package.bytes}, number,
-                                       times[k], resident.device().target(), result.ceilings));
+    result.kernels.push_back(report_of(launch, {package.name, package.flops}, number, times[k],
+                                       resident.device().target(), result.ceilings));
     number += static_cast<int>(launch.launch.parts.size());
   }
   return result;
@@ -99,7 +107,7 @@ Profile predicted_profile(const Compiled &compiled, const Target &target) {
     double seconds = 0;
     for (const launch::Part &part : launch.launch.parts)
       seconds += cost::predict(part.placed.group, part.schedule, target).seconds;
-    result.kernels.push_back(report_of(launch, {kernel.name, kernel.flops, kernel.bytes}, number,
+    result.kernels.push_back(report_of(launch, {kernel.name, kernel.flops}, number,
                                        {begin, begin + seconds}, target, result.ceilings));
     number += static_cast<int>(launch.launch.parts.size());
     begin += seconds;

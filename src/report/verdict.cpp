@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cost/footprint.h"
 #include "cost/roofline.h"
 #include "emit/make_emitter.h"
 #include "lower/pipeline.h"
@@ -86,8 +87,8 @@ std::optional<MeasuredKernel> measure(const poly::Group &group, const schedule::
   const std::vector<Package> built = device.build(
       {emitter->emit(lower::lower(group, schedule, device.target()), device.target())});
   MeasuredKernel measured{.seconds = model::time_built(reference, built[0], device, kRuns)};
-  const cost::Roofline least =
-      cost::roofline(built[0].flops, built[0].bytes, schedule, device.target(), device.ceilings());
+  const cost::Roofline least = cost::roofline(built[0].flops, cost::touched_bytes(group), schedule,
+                                              device.target(), device.ceilings());
   measured.roofline = measured.seconds > 0 ? std::min(1.0, least.seconds() / measured.seconds) : 0;
   measured.limit = least.limit();
   return measured;

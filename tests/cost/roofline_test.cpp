@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/roofline.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "cost/footprint.h"
 #include "target/core_ops.h"
 
 namespace tilefuse::cost {
@@ -39,6 +41,35 @@ TEST(Roofline, WhatAKernelReachedCanBeReached) {
   EXPECT_DOUBLE_EQ(roofline(0, 10e3, {}, {}, ceilings).seconds(), 1e-6);
   ceilings.raise_to(1, 1, 0);
   EXPECT_EQ(ceilings.flops_per_s, 2e9);
+}
+
+// Every second pixel of every second row of images of 64 channels, a quarter; but whole sectors where
+// a pixel is less than one. All rows that positions may name.
+TEST(Roofline, MemoryMovesWhatIsTouched) {
+  const auto bytes = [](int channels) {
+    return touched_bytes(poly::Group{nest::parse_nest(fmt::format(
+        R"(nest map {{
+          index y 4, x 4, c {0}
+          slot 0 f16 {1}, 1 f16 {1}
+          acc f16 = assign
+          out 0 + 0 [2*y:8*{2}, 2*x:8*{0}, c:{0}*1]
+          extra 1 + 0 [2*y:8*{2}, 2*x:8*{0}, c:{0}*1]
+          post $0
+        }})",
+        channels, 64 * channels, 8 * channels))});
+  };
+  EXPECT_EQ(bytes(64), 2 * 2.0 * 64 * 16);
+  EXPECT_EQ(bytes(4), 2 * 2.0 * 4 * 32);
+  EXPECT_EQ(touched_bytes(nest::parse_nest(R"(nest pick {
+    index p 16, c 8 | t 2
+    slot 0 f32 96, 1 i32 32, 2 f32 128
+    acc f32 = sum pick
+    in 0 + 0 [$1:12?*8, c:8*1]
+    in 1 + 0 [p:16*2, t:2*1]
+    out 2 + 0 [p:16*8, c:8*1]
+    post acc
+  })")),
+            4.0 * (96 + 32 + 128));
 }
 
 // An H200 of 132 multiprocessors at 1.98 GHz: 989 TFLOP/s at 1.83 GHz as NVIDIA states them.
