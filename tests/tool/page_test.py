@@ -87,14 +87,14 @@ class Pages(ToolTest):
         return done.stdout
 
     def printed(self, file):
-        """Its pages on paper, as text."""
+        """Its pages on paper, as text: cell by cell, not line by line across a table."""
         if browser() is None or shutil.which("pdftotext") is None:
             self.skipTest("printing needs chromium-headless-shell or chromium, and poppler-utils")
         paper = file.with_suffix(".pdf")
         subprocess.run([browser(), "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer",
                         f"--print-to-pdf={paper}", file.as_uri()],
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300, check=True)
-        text = subprocess.run(["pdftotext", str(paper), "-"], text=True, stdout=subprocess.PIPE, check=True).stdout
+        text = subprocess.run(["pdftotext", "-raw", str(paper), "-"], text=True, stdout=subprocess.PIPE, check=True).stdout
         return text.removesuffix("\f").split("\f")
 
     def check_paper(self, file):
