@@ -48,7 +48,7 @@ std::vector<float> scores(const Device &device) {
 
 TEST(ApiAllocator, AllMemoryOfTheCpuIsTheCallers) {
   Store store;
-  const std::vector<float> expected = scores(cpu());
+  const std::vector<float> expected = scores(Device("cpu", {{"threads", "2"}}));
   {
     const Device device("cpu", {{"threads", "2"}}, store.hooks());
     EXPECT_EQ(scores(device), expected);
