@@ -26,10 +26,10 @@ def cases():
     yield "SqueezeNet 1.1, f32, batch 1", "AMD EPYC, 2 threads", peer, float(cpu["ours_ms"]), peer_ms
     gpu = first(read_table("networks.csv")[1], machine="NVIDIA H200", device="CUDA graph", model="resnet50", precision="f16", batch="256")
     yield "ResNet-50, f16, batch 256", gpu["machine"], "torch.compile", float(gpu["ms"]), float(gpu["peer_ms"])
-    steps = [row for row in read_table("train_steps_h100.csv")[1] if row["batch"] == "128"]
+    steps = [row for row in read_table("train_steps_h200.csv")[1] if row["batch"] == "128"]
     ours = first(steps, who="tilefuse", form="")
     peer = min((row for row in steps if row["who"] == "torch"), key=lambda row: float(row["ms"]))
-    yield "ResNet-50 training step, batch 128", "NVIDIA H100", f"PyTorch, {peer['type']} {peer['form']}", float(ours["ms"]), float(peer["ms"])
+    yield "ResNet-50 training step, batch 128", "NVIDIA H200", f"PyTorch, {peer['type']} {peer['form']}", float(ours["ms"]), float(peer["ms"])
 
 
 def text(x, y, words, more=""):

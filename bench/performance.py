@@ -53,19 +53,24 @@ def networks():
     return text
 
 
-def training():
-    rows = read_table("train_steps_h100.csv")[1]
-    peers = [row for row in rows if row["who"] == "torch"]
-    text = (f"\n## Training\n\nResNet-50, SGD with momentum, one NVIDIA H100, f16: a step with the pictures' way to the device, beside the "
-            f"quickest of PyTorch's forms that were run in the same call ({of('train_steps_h100.csv')}).\n\n")
+def training_steps(file):
+    """Ours of the first round, beside the quickest of PyTorch's forms at the batch."""
+    rows = read_table(file)[1]
     table = []
     for row in rows:
         if row["who"] != "tilefuse" or row["form"]:
             continue
-        best = min((peer for peer in peers if peer["batch"] == row["batch"]), key=lambda peer: float(peer["ms"]))
+        best = min((peer for peer in rows if peer["who"] == "torch" and peer["batch"] == row["batch"]), key=lambda peer: float(peer["ms"]))
         table.append([row["batch"], spread(row, "ms"), row["mb"], f"{best['type']} {best['form']}", best["ms"], best["mb"],
                       f"{float(best['ms']) / float(row['ms']):.2f}"])
-    text += markdown(["batch", "ms (p10–p90)", "MB", "PyTorch", "its ms", "its MB", "ratio"], table)
+    return markdown(["batch", "ms (p10–p90)", "MB", "PyTorch", "its ms", "its MB", "ratio"], table)
+
+
+def training():
+    text = ("\n## Training\n\nResNet-50, SGD with momentum, f16: a step with the pictures' way to the device, beside the quickest of PyTorch's forms that "
+            "were run in the same call.\n")
+    for file, device, commit in (("train_steps_h200.csv", "H200", "62e8bf3"), ("train_steps_h100.csv", "H100", "43cf98b")):
+        text += f"\nOne NVIDIA {device}, commit {commit} ({of(file)}):\n\n" + training_steps(file)
     workers = [row for row in read_table("train_workers_h100.csv")[1]]
     text += f"\n128 pictures on each of one and two GPUs of a host ({of('train_workers_h100.csv')}):\n\n"
     alone = {row["who"].split()[0]: float(row["images_per_second"]) for row in workers if row["workers"] == "1"}
