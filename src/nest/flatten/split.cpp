@@ -42,9 +42,11 @@ std::vector<IndexId> outputs_in_order(const Nest &nest) {
   std::stable_sort(order.begin(), order.end(), [&](IndexId a, IndexId b) {
     return std::llabs(out.coeff[a]) > std::llabs(out.coeff[b]);
   });
+  const auto fastest =
+      std::find_if(order.rbegin(), order.rend(), [&](IndexId i) { return extent(nest, i) > 1; });
   const auto last = std::find_if(order.rbegin(), order.rend(),
                                  [&](IndexId i) { return has_neighbours(nest, i); });
-  if (last != order.rend())
+  if (last != order.rend() && extent(nest, *last) > extent(nest, *fastest))
     std::rotate(last.base() - 1, last.base(), order.end());
   return order;
 }

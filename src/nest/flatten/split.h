@@ -46,10 +46,11 @@ struct SplitNests {
 
 // Requires a legal split that is not empty. The scratch has parts outermost and the outputs in the
 // order in which the result lies, without gaps, but for the last along which an input's elements
-// are neighbours: that is innermost, so that parts leave as neighbours where results do not (those
-// of a filter's gradient, [m, c, r, s] of images [n, y, x, c]: [m, r, s, c]), and the join alone
-// turns them. The join's indices are merged where they can be, or `by_tiles` those of the whole, so
-// that a block of the partial nest can join its tile (schedule/tile_join.h).
+// are neighbours: where it is longer than the result's runs it is innermost, so that parts leave as
+// neighbours where results do not (those of a filter's gradient, [m, c, r, s] of images
+// [n, y, x, c]: [m, r, s, c]), and the join alone turns them. The join's indices are merged where
+// they can be, or `by_tiles` those of the whole, so that a block of the partial nest can join its
+// tile (schedule/tile_join.h).
 SplitNests split_reduction(const Nest &nest, const ReductionSplit &split, bool by_tiles = false);
 
 // "c:8 y:2", or "none".
