@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/read_file.h"
 #include "base/scanner.h"
+#include "onnx/merged_parameters.h"
 #include "onnx/reader.h"
 #include "onnx/stored.h"
 #include "onnx/tensor.h"
@@ -144,6 +145,11 @@ private:
 
 void export_file(ModelFile file, const std::string &to, const Tensors &replaced,
                  const Texts &metadata) {
+  const auto is_stored = [&](const auto &each) {
+    return find_stored(*file.model.mutable_graph(), each.first) != nullptr;
+  };
+  if (!std::all_of(replaced.begin(), replaced.end(), is_stored))
+    separate_merged_parameters(file); // as the model that was trained had them
   Export result(std::move(file), to);
   for (const auto &[name, value] : replaced)
     result.replace(name, value);

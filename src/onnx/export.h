@@ -19,6 +19,7 @@ struct ModelFile;
 
 // `replaced` are initializers, or results of Constant nodes, by name; f32 is rounded to what the file has. One whose
 // elements are those of the file already is not touched. `metadata` join the file's metadata_props or replace them.
+// Where a name is that of a parameter which the file has merged with others (merged_parameters.h), the copy has them apart.
 // Data beside the model go to TO.data; were they in several files, these lie in a folder of that name. Each file appears
 // whole or not at all, data before the model. Error{Io} for names that the model does not store and where the disk takes
 // no more, Error{Shape|Type} where shape or kind of type differ, Error{Limit} for numbers that the type cannot hold.

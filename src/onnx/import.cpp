@@ -16,6 +16,7 @@
 #include "onnx/fold_norms.h"
 #include "onnx/graph.h"
 #include "onnx/inline.h"
+#include "onnx/merged_parameters.h"
 #include "onnx/nodes.h"
 #include "onnx/quantize.h"
 #include "onnx/quantized_nodes.h"
@@ -193,6 +194,7 @@ struct Model::State {
   explicit State(ModelFile given) : file(std::move(given)) {
     inline_functions(file.model);
     expand_quantized_nodes(file.model);
+    separate_merged_parameters(file);
     const onnx::GraphProto &proto = file.model.graph();
     const std::set<std::string> known = initializer_names(proto);
     for (const auto &info : proto.input())

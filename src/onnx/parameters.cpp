@@ -54,21 +54,22 @@ class Finder {
 public:
   explicit Finder(const onnx::GraphProto &graph) {
     for (const auto &tensor : graph.initializer())
-      initializers_.emplace(tensor.name(), &tensor);
+      initializers_.insert(tensor.name());
     for (const auto &node : graph.node())
       for (const std::string &output : node.output())
         makers_.emplace(output, &node);
   }
 
-  std::vector<Parameter> find(const onnx::GraphProto &graph) {
-    for (const auto &node : graph.node()) {
+  std::vector<ParameterUse> find(const onnx::GraphProto &graph) {
+    for (node_ = 0; node_ < graph.node_size(); ++node_) {
+      const onnx::NodeProto &node = graph.node(node_);
       for (const Row &row : kRows)
         if (row.op == node.op_type() && row.position < node.input_size())
-          add(node, node.input(row.position), row.kind);
+          add(node, row.position, row.kind);
       if (node.op_type() == "Add" || node.op_type() == "Mul")
         for (int i = 0; i < 2 && node.input_size() == 2; ++i)
           if (is_linear(node.input(1 - i)))
-            add(node, node.input(i), node.op_type() == "Add" ? Kind::Bias : Kind::Scale);
+            add(node, i, node.op_type() == "Add" ? Kind::Bias : Kind::Scale);
     }
     return std::move(found_);
   }
@@ -80,46 +81,53 @@ private:
                                                maker->second->op_type()) != std::end(kLinear);
   }
 
-  // The initializer behind a name; Identity nodes hand one on.
-  const onnx::TensorProto *initializer(std::string name) const {
+  void add(const onnx::NodeProto &node, int input, Kind kind) {
+    std::string name = node.input(input);
     for (auto maker = makers_.find(name);
          maker != makers_.end() && maker->second->op_type() == "Identity";
          maker = makers_.find(name))
       name = maker->second->input(0);
-    const auto known = initializers_.find(name);
-    return known == initializers_.end() ? nullptr : known->second;
+    if (initializers_.contains(name))
+      found_.push_back({node_, input, kind, name});
   }
 
-  void add(const onnx::NodeProto &node, const std::string &name, Kind kind) {
-    const onnx::TensorProto *tensor = initializer(name);
-    const std::optional<DType> type = tensor ? to_dtype(tensor->data_type()) : std::nullopt;
-    if (!type || !is_float(*type) || !names_.insert(tensor->name()).second)
-      return;
-    if (kind == Kind::Weight)
-      ++layer_;
-    Parameter parameter{.name = tensor->name(), .kind = kind, .type = *type, .shape = {}};
-    parameter.shape.assign(tensor->dims().begin(), tensor->dims().end());
-    parameter.layer = std::max(layer_ - 1, 0);
-    for (const auto &attribute : node.attribute()) {
+  std::set<std::string> initializers_;
+  std::map<std::string, const onnx::NodeProto *> makers_;
+  std::vector<ParameterUse> found_;
+  int node_ = 0;
+};
+
+} // namespace
+
+std::vector<ParameterUse> parameter_uses(const onnx::GraphProto &graph) {
+  return Finder(graph).find(graph);
+}
+
+std::vector<Parameter> parameters(const onnx::GraphProto &graph) {
+  std::map<std::string, const onnx::TensorProto *> initializers;
+  for (const auto &tensor : graph.initializer())
+    initializers.emplace(tensor.name(), &tensor);
+  std::set<std::string> names;
+  std::vector<Parameter> found;
+  int layers = 0;
+  for (const ParameterUse &use : parameter_uses(graph)) {
+    const onnx::TensorProto &tensor = *initializers.at(use.name);
+    const std::optional<DType> type = to_dtype(tensor.data_type());
+    if (!type || !is_float(*type) || !names.insert(use.name).second)
+      continue;
+    layers += use.kind == Kind::Weight ? 1 : 0;
+    Parameter parameter{.name = use.name, .kind = use.kind, .type = *type, .shape = {}};
+    parameter.shape.assign(tensor.dims().begin(), tensor.dims().end());
+    parameter.layer = std::max(layers - 1, 0);
+    for (const auto &attribute : graph.node(use.node).attribute()) {
       if (attribute.name() == "momentum")
         parameter.keep = static_cast<double>(attribute.f());
       if (attribute.name() == "transB")
         parameter.is_transposed = attribute.i() != 0;
     }
-    found_.push_back(std::move(parameter));
+    found.push_back(std::move(parameter));
   }
-
-  std::map<std::string, const onnx::TensorProto *> initializers_;
-  std::map<std::string, const onnx::NodeProto *> makers_;
-  std::set<std::string> names_;
-  std::vector<Parameter> found_;
-  int layer_ = 0; // layers so far
-};
-
-} // namespace
-
-std::vector<Parameter> parameters(const onnx::GraphProto &graph) {
-  return Finder(graph).find(graph);
+  return found;
 }
 
 bool is_quantized(const onnx::GraphProto &graph) {

@@ -38,6 +38,17 @@ struct Parameter {
   double keep = 0.9; // of a statistic: the share of the old value that stays (ONNX "momentum")
 };
 
+// Where a node reads one, as it stands or through Identity nodes.
+struct ParameterUse {
+  int node = 0;
+  int input = 0;
+  ParameterKind kind = ParameterKind::Weight;
+  std::string name; // of the initializer, of any type
+};
+
+// In the order of nodes.
+std::vector<ParameterUse> parameter_uses(const onnx::GraphProto &graph);
+
 // Each once, in the order in which nodes first read them.
 std::vector<Parameter> parameters(const onnx::GraphProto &graph);
 
