@@ -6,7 +6,7 @@
                        [--python PYTHON]
     bench/train_cpu.py --torch NETWORK BATCH STEPS THREADS LAST      (what it runs with PYTHON: one process of PyTorch)
 
-TILEFUSE is the program; PYTHON has PyTorch (and torchvision for ResNet-50). Each round runs tilefuse on each device and PyTorch,
+TILEFUSE is the program; PYTHON has PyTorch and torchvision. Each round runs tilefuse on each device and PyTorch,
 eager with contiguous and with channels-last tensors, one behind the other; taskset holds all to the same cores. Random data. Needs NumPy; reads
 ../shared/data/models/cifar_resnet20 of TILEFUSE_DATA. Written into OUT: steps.csv with network, batch, who, round and the median,
 10th and 90th percentile of the steps behind the first four, in milliseconds.
@@ -51,39 +51,13 @@ def spread(times):
     return statistics.median(times), times[len(times) // 10], times[len(times) * 9 // 10]
 
 
-def torch_network(name):
-    import torch
-    from torch import nn
-    if name == "resnet50":
-        import torchvision
-        return torchvision.models.resnet50(weights=None)
-
-    def conv(inputs, outputs, stride=1, size=3):
-        return nn.Sequential(nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False), nn.BatchNorm2d(outputs))
-
-    class Block(nn.Module):
-        def __init__(self, inputs, outputs, stride):
-            super().__init__()
-            self.body = nn.Sequential(conv(inputs, outputs, stride), nn.ReLU(), conv(outputs, outputs))
-            self.side = conv(inputs, outputs, stride, 1) if stride > 1 else nn.Identity()
-
-        def forward(self, x):
-            return torch.relu(self.body(x) + self.side(x))
-
-    layers, inputs = [conv(3, 16), nn.ReLU()], 16
-    for outputs in (16, 32, 64):
-        for block in range(3):
-            layers.append(Block(inputs, outputs, 2 if block == 0 and outputs > 16 else 1))
-            inputs = outputs
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
-
-
 def time_torch(name, batch, steps, threads, last):
     import torch
+    import train_torch
     torch.set_num_threads(threads)
     form = torch.channels_last if last else torch.contiguous_format
-    _, side, classes = NETWORKS[name]
-    model = torch_network(name).to(memory_format=form)
+    model, side, classes = train_torch.network(name)
+    model = model.to(memory_format=form)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
     images = torch.randn(batch, 3, side, side).to(memory_format=form)
     labels = torch.randint(0, classes, (batch,))
