@@ -6,6 +6,7 @@
 #include "layers.h"
 #include "model/compile.h"
 #include "model/passes.h"
+#include "model/precision.h"
 #include "poly/post_ops.h"
 #include "program/host_tensor.h"
 #include "target/device_rows.h"
@@ -50,12 +51,13 @@ TensorId LayerProgram::constant(program::Shape shape) {
                        .data = std::make_shared<const program::Bytes>(std::move(values.data))});
 }
 
-// [1, channels, height, width], channels last in memory.
+// [batch, channels, height, width], channels last in memory.
 TensorId LayerProgram::image() {
-  const TensorId image = program_.add({.name = "x",
-                                       .type = DType::F32,
-                                       .shape = {1, layer_.height, layer_.width, layer_.channels},
-                                       .role = program::Role::Input});
+  const TensorId image =
+      program_.add({.name = "x",
+                    .type = DType::F32,
+                    .shape = {layer_.batch, layer_.height, layer_.width, layer_.channels},
+                    .role = program::Role::Input});
   program_.inputs = {image};
   return call("transpose4", {image},
               {{"A0", std::int64_t{0}},
@@ -133,11 +135,21 @@ program::Program layer_program(const Layer &layer, const tile::Library &ops) {
 }
 
 // The last probe reads the layer's result, so the kernel before it is the layer's.
-poly::Group layer_group(const Layer &layer, const tile::Library &ops) {
-  const program::Program simple = model::simplify(layer_program(layer, ops));
+static poly::Group group_before_probe(const program::Program &simple) {
   const std::vector<poly::PlacedGroup> groups = poly::make_groups(program::assign_storage(simple));
   TILEFUSE_CHECK(groups.size() >= 2, "a layer's program without a kernel before its probe");
   return groups[groups.size() - 2].group;
+}
+
+poly::Group layer_group(const Layer &layer, const tile::Library &ops) {
+  return group_before_probe(model::simplify(layer_program(layer, ops)));
+}
+
+poly::Group layer_group(const Layer &layer, const tile::Library &ops, const std::string &precision,
+                        const Target &target) {
+  const auto applied = model::apply_precision(layer_program(layer, ops), precision, target);
+  return group_before_probe(applied.is_simplified ? applied.program
+                                                  : model::simplify(applied.program));
 }
 
 } // namespace tilefuse::bench

@@ -87,9 +87,11 @@ std::vector<Layer> layers_of(const std::string &network) {
     return first_layers();
   if (network == "kinds")
     return kinds();
+  if (network == "held_out")
+    return held_out_layers();
   throw Error(ErrorCode::Unsupported,
               fmt::format("no layers are listed for '{}'; there are squeezenet, resnet50, "
-                          "mobilenet_depthwise, first_layers and kinds",
+                          "mobilenet_depthwise, first_layers, kinds and held_out",
                           network));
 }
 

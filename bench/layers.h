@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers of known networks by name, batch 1, and each as a program whose tensors lie in memory as
+// Layers of known networks by name, and each as a program whose tensors lie in memory as
 // they would inside a network: channels last.
 #pragma once
 
@@ -22,19 +22,21 @@ struct Layer {
   std::int64_t outputs;                 // channels of the result
   std::int64_t kernel, stride, pad;
   LayerKind kind = LayerKind::Conv;
+  std::int64_t batch = 1;
 
   std::int64_t out_height() const { return (height + 2 * pad - kernel) / stride + 1; }
   std::int64_t out_width() const { return (width + 2 * pad - kernel) / stride + 1; }
   double flops() const {
     const std::int64_t depth = kind == LayerKind::Conv || kind == LayerKind::Dense ? channels : 1;
-    return 2.0 *
-           static_cast<double>(outputs * out_height() * out_width() * depth * kernel * kernel);
+    return 2.0 * static_cast<double>(batch * outputs * out_height() * out_width() * depth * kernel *
+                                     kernel);
   }
 };
 
-// "squeezenet", "resnet50", "mobilenet_depthwise", "first_layers", or "kinds": one or two layers
-// of every kind. Error{Unsupported} for another name.
+// "squeezenet", "resnet50", "mobilenet_depthwise", "first_layers", "held_out", or "kinds": one or two
+// layers of every kind. Error{Unsupported} for another name.
 std::vector<Layer> layers_of(const std::string &network);
+std::vector<Layer> held_out_layers();
 
 // The operator library with what the layers' programs need beside it.
 tile::Library bench_library();
@@ -44,7 +46,10 @@ std::vector<Target> bench_targets();
 // relu(layer(x) + b), or the pooling or sum alone.
 program::Program layer_program(const Layer &layer, const tile::Library &ops);
 
-// The kernel of a layer's program that does its work.
+// The kernel of a layer's program that does its work; stored in `precision` (model/precision.h) where
+// that is not empty.
 poly::Group layer_group(const Layer &layer, const tile::Library &ops);
+poly::Group layer_group(const Layer &layer, const tile::Library &ops, const std::string &precision,
+                        const Target &target);
 
 } // namespace tilefuse::bench

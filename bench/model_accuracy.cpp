@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model against the clock: bench_model_accuracy [--device cpu|opencl|…] [--layers NETWORK]
-// [--only LAYER] [--top N] [--ranked N] [--samples N] [--rounds N] [--finals N] [--limit-ms T]
+// [--precision TYPE] [--batch N] [--only LAYER] [--top N] [--ranked N] [--samples N] [--rounds N] [--finals N] [--limit-ms T]
 // [--threads N] [--together N] [--never-ms T] [--warm-ms T] [--replay CSV]. For each layer it times
 // the model's first choices, schedules spread over the search's ranking and random legal schedules,
 // in interleaved rounds on random data, and prints CSV: device, layer, origin (top, ranked or
@@ -39,6 +39,8 @@ namespace {
 struct Options {
   std::string device = "cpu";
   std::string network = "kinds";
+  std::string precision; // of model/precision.h
+  std::int64_t batch = 1;
   std::string only;
   std::string replay;
   std::size_t top = 3;
@@ -179,10 +181,20 @@ void measure_layer(const Layer &layer, const poly::Group &group, runtime::Device
   std::fflush(stdout);
 }
 
+std::vector<Layer> layers_of(const Options &options) {
+  std::vector<Layer> layers = bench::layers_of(options.network);
+  std::erase_if(layers, [&](const Layer &layer) {
+    return !options.only.empty() && layer.name != options.only;
+  });
+  for (Layer &layer : layers)
+    layer.batch = options.batch;
+  return layers;
+}
+
 void measure(const Options &options, const tile::Library &ops, runtime::Device &device) {
-  for (const Layer &layer : layers_of(options.network))
-    if (options.only.empty() || layer.name == options.only)
-      measure_layer(layer, layer_group(layer, ops), device, options);
+  for (const Layer &layer : layers_of(options))
+    measure_layer(layer, layer_group(layer, ops, options.precision, device.target()), device,
+                  options);
 }
 
 std::vector<std::string> cells_of(const std::string &line) {
@@ -197,8 +209,8 @@ std::vector<std::string> cells_of(const std::string &line) {
 
 void replay(const Options &options, const tile::Library &ops, const Target &target) {
   std::map<std::string, poly::Group> groups;
-  for (const Layer &layer : layers_of(options.network))
-    groups.emplace(layer.name, layer_group(layer, ops));
+  for (const Layer &layer : layers_of(options))
+    groups.emplace(layer.name, layer_group(layer, ops, options.precision, target));
   std::ifstream file(options.replay);
   std::string line;
   std::getline(file, line);
@@ -207,7 +219,7 @@ void replay(const Options &options, const tile::Library &ops, const Target &targ
     if (cells.size() != 8)
       throw Error(ErrorCode::Io, fmt::format("a line of {} cells, need 8", cells.size()),
                   options.replay);
-    if (!options.only.empty() && cells[1] != options.only)
+    if (!groups.contains(cells[1]))
       continue;
     std::replace(cells[7].begin(), cells[7].end(), ';', '\n');
     const nest::Nest &nest = groups.at(cells[1]).anchor;
@@ -237,6 +249,8 @@ int main(int argc, char **argv) {
   tilefuse::bench::Options options;
   app.add_option("--device", options.device);
   app.add_option("--layers", options.network);
+  app.add_option("--precision", options.precision);
+  app.add_option("--batch", options.batch)->check(CLI::PositiveNumber);
   app.add_option("--only", options.only);
   app.add_option("--replay", options.replay)->check(CLI::ExistingFile);
   app.add_option("--top", options.top);
