@@ -29,9 +29,8 @@ void check_patterns(const std::vector<std::string> &patterns, const std::vector<
   for (const std::string &pattern : patterns)
     if (std::none_of(all.begin(), all.end(),
                      [&](const Parameter &each) { return matches(pattern, each.name); }))
-      throw Error(ErrorCode::Shape,
-                  fmt::format("no parameter of the model matches '{}'", pattern), {},
-                  {fmt::format("its first parameter is '{}'", all.front().name)});
+      throw Error(ErrorCode::Shape, fmt::format("no parameter of the model matches '{}'", pattern),
+                  {}, {fmt::format("its first parameter is '{}'", all.front().name)});
 }
 
 } // namespace
@@ -65,12 +64,15 @@ std::vector<Parameter> chosen(const onnx_import::Model &model, const Recipe::Par
   return found;
 }
 
-ParameterPool make_pool(const std::vector<Parameter> &parameters) {
+ParameterPool make_pool(std::vector<Parameter> parameters) {
+  std::stable_partition(parameters.begin(), parameters.end(),
+                        [](const Parameter &each) { return !is_statistic(each.kind); });
   ParameterPool pool;
   for (const Parameter &parameter : parameters) {
     PooledParameter entry{.parameter = parameter, .row = pool.rows};
     entry.rows = (entry.elems() + kRow - 1) / kRow;
     pool.rows += entry.rows;
+    pool.trained += is_statistic(parameter.kind) ? 0 : entry.rows;
     pool.entries.push_back(std::move(entry));
   }
   return pool;

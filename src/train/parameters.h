@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run trains, and where it lies: all parameters in one pool of rows of kRow floats, each from
-// the beginning of a row on, so that one kernel updates them all. Gradients, and the statistics of a
-// batch, lie in a second pool at the same places; so does what an optimiser keeps.
+// the beginning of a row on, so that one kernel updates them all; statistics of normalisations come last.
+// Gradients, and the statistics of a batch, lie in a second pool at the same places; so does what an
+// optimiser keeps.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct PooledParameter {
 struct ParameterPool {
   std::vector<PooledParameter> entries;
   std::int64_t rows = 0;
+  std::int64_t trained = 0; // rows that have a gradient, the first
 
   std::int64_t bytes() const { return rows * kRow * 4; }
 };
@@ -46,7 +48,7 @@ struct RowRange {
 };
 RowRange own_rows(const ParameterPool &pool, int workers, int rank);
 
-ParameterPool make_pool(const std::vector<onnx_import::Parameter> &parameters);
+ParameterPool make_pool(std::vector<onnx_import::Parameter> parameters);
 
 // "59 parameters of 269722 numbers in 20 layers, 19 normalisations at training".
 std::string summary(const ParameterPool &pool);

@@ -204,6 +204,9 @@ void check(const Recipe &recipe) {
   need(recipe.optimizer.rate > 0, "'optimizer.rate' is not said: the learning rate");
   need(std::has_single_bit(static_cast<std::uint64_t>(recipe.steps.lanes)),
        "'steps.lanes' must be a power of two");
+  need(recipe.steps.parts == "f32" || recipe.steps.exchange == "tree",
+       "'steps.parts' is \"bf16\", which needs 'steps.exchange' \"tree\": a library would sum in "
+       "bf16");
   need(recipe.data.mean.size() == recipe.data.std.size(),
        "'data.mean' and 'data.std' must be given together, as many numbers each");
   need(recipe.rate.warmup_epochs < static_cast<double>(recipe.steps.epochs) ||

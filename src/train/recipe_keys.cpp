@@ -54,6 +54,7 @@ const auto kKeys = std::to_array<RecipeKey>({
     {"steps.batch", kSteps<&Recipe::Steps::batch>, kFromOne},
     {"steps.lanes", kSteps<&Recipe::Steps::lanes>, {1, 1 << 16}},
     {"steps.exchange", kSteps<&Recipe::Steps::exchange>, {}, "tree|library"},
+    {"steps.parts", kSteps<&Recipe::Steps::parts>, {}, "f32|bf16"},
     {"steps.bucket_mb", kSteps<&Recipe::Steps::bucket_mb>, kPositive},
     {"steps.epochs", kSteps<&Recipe::Steps::epochs>, kFromOne},
     {"steps.limit", kSteps<&Recipe::Steps::limit>},

@@ -34,9 +34,10 @@ struct Recipe {
     std::int64_t batch = 32;
     std::int64_t lanes = 1;        // batches of a step, a power of two, that workers share
     std::string exchange = "tree"; // how workers sum (lanes/exchange.h), or library
+    std::string parts = "f32";     // as what a lane's gradients are summed, or bf16
     double bucket_mb = 16;         // that are exchanged together (lanes/buckets.h)
     std::int64_t epochs = 1;
-    std::int64_t limit = 0; // of steps; 0: none
+    std::int64_t limit = 0;                                 // of steps; 0: none
     std::int64_t pictures() const { return batch * lanes; } // of a step
     friend bool operator==(const Steps &, const Steps &) = default;
   } steps;

@@ -30,7 +30,8 @@ Task task_of(const Recipe &recipe, const data::Source &source) {
           .picture = source.form(),
           .mean = recipe.data.mean,
           .std = recipe.data.std,
-          .loss = recipe.loss};
+          .loss = recipe.loss,
+          .rounds_gradients = recipe.steps.parts == "bf16"};
 }
 
 std::unique_ptr<data::Source> open_pictures(const Recipe &recipe, const std::string &text) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,8 +24,8 @@ using program::TensorId;
 
 TensorId add_constant(Program &program, const std::string &name,
                       const std::vector<double> &values) {
-  program::HostTensor tensor = program::make_host_tensor(
-      name, DType::F32, {static_cast<std::int64_t>(values.size())});
+  program::HostTensor tensor =
+      program::make_host_tensor(name, DType::F32, {static_cast<std::int64_t>(values.size())});
   for (std::size_t i = 0; i < values.size(); ++i)
     program::set(tensor, static_cast<std::int64_t>(i), values[i]);
   return program.add({name, DType::F32, tensor.shape, program::Role::Constant,
@@ -101,8 +102,8 @@ public:
 
 private:
   TensorId add_input(std::string name, DType type, program::Shape shape, std::size_t position) {
-    const TensorId id = program_.add(
-        {std::move(name), type, std::move(shape), program::Role::Input, nullptr});
+    const TensorId id =
+        program_.add({std::move(name), type, std::move(shape), program::Role::Input, nullptr});
     program_.inputs.insert(program_.inputs.begin() + static_cast<std::ptrdiff_t>(position), id);
     return id;
   }
@@ -117,8 +118,8 @@ private:
     const TensorId image = program_.inputs.front();
     const data::PictureForm &form = task_.picture;
     program_.inputs.erase(program_.inputs.begin());
-    const TensorId pictures = add_input(
-        "pictures", DType::U8, {task_.batch, form.height, form.width, form.channels}, 0);
+    const TensorId pictures =
+        add_input("pictures", DType::U8, {task_.batch, form.height, form.width, form.channels}, 0);
     std::vector<double> factor = per_channel(task_.std, form.channels, 1, "std");
     std::vector<double> addend = per_channel(task_.mean, form.channels, 0, "mean");
     for (std::size_t c = 0; c < factor.size(); ++c) {
@@ -151,7 +152,8 @@ private:
 
   void add_loss(TensorId logits) {
     const program::Shape shape = program_[logits].shape;
-    if ((shape.size() != 2 && shape.size() != 4) || shape.front() != task_.batch || !is_float(program_[logits].type))
+    if ((shape.size() != 2 && shape.size() != 4) || shape.front() != task_.batch ||
+        !is_float(program_[logits].type))
       throw Error(ErrorCode::Shape,
                   fmt::format("the model's first output is [{}]; the loss takes [batch, classes] "
                               "of a float type",
@@ -194,6 +196,20 @@ void order_outputs(Program &program, const ParameterPool &pool, std::size_t trai
   program.outputs = std::move(ordered);
 }
 
+// Each gradient, the first outputs in the pool's order.
+void round_gradients(Program &program, const ParameterPool &pool) {
+  for (std::size_t p = 0; p < pool.entries.size(); ++p) {
+    if (is_statistic(pool.entries[p].parameter.kind))
+      continue;
+    program::Tensor tensor = program[program.outputs[p]];
+    const program::Expr rounded =
+        program::call(ScalarOp::RoundBF16, {program::operand(0, tensor.type)});
+    const TensorId id = program.add(std::move(tensor));
+    program.statements.push_back(
+        {id, program::Map{rounded, {std::exchange(program.outputs[p], id)}}, "part"});
+  }
+}
+
 } // namespace
 
 StepProgram gradients_program(const onnx_import::Model &model, const ParameterPool &pool,
@@ -207,6 +223,8 @@ StepProgram gradients_program(const onnx_import::Model &model, const ParameterPo
   const auto differentiate = [&](const Program &in) { return program::gradient(in, request); };
   Program program = model::run_pass(model::kGradient, forward, differentiate);
   order_outputs(program, pool, request.by.size());
+  if (task.rounds_gradients)
+    round_gradients(program, pool);
   program.name += " gradients";
   return {std::move(program), step.classes};
 }

@@ -21,6 +21,7 @@ struct Task {
   std::vector<double> mean; // per channel, of pixels in [0, 1]; none: 0
   std::vector<double> std;  // the same; none: 1
   Recipe::Loss loss;
+  bool rounds_gradients = false; // to numbers that bf16 has
 };
 
 struct StepProgram {

@@ -38,6 +38,8 @@ namespace {
 using program::HostTensor;
 
 // Elements of the row behind the parameters' in "learned", each aligned for any device.
+constexpr std::int64_t kFront = 16; // the front bucket is so much smaller: the update waits for it
+
 enum Metric : std::int64_t { kLoss = 0, kHits = 256, kEnd = 512 };
 
 // What `learned` holds: the parameters' rows and that of the metrics, as many for each worker.
@@ -180,6 +182,8 @@ void Trainer::State::compile_step() {
   apart.session.fusion.level = poly::FuseLevel::None; // each state by a kernel of its own
   apart.session.side_by_side = false;                 // in order
   updating.emplace(update.program, apart, states);
+  for (const RowNumbers &each : update.rows)
+    updating->write(each.input, each.bytes);
   for (const train::State &state : update.states)
     check_in_place(updating->resident(), state.input, state.output);
   compile_sums();
@@ -202,11 +206,15 @@ void Trainer::State::compile_sums() {
   }
 }
 
-// One, behind everything, where lanes are summed at the end or calls wait for the device.
+// All of it behind everything, where lanes are summed at the end or calls wait for the device.
 std::vector<Bucket> Trainer::State::find_buckets() const {
   const std::int64_t rows = learned_rows(pool, workers());
+  // Sums of several lanes are no numbers of bf16.
+  const std::int64_t narrow = task.rounds_gradients && lanes == 1 ? pool.trained : 0;
   if (lanes > 1 || !options.workers->workers->overlaps())
-    return {{0, rows, lane_launches()}};
+    return make_buckets(
+        std::vector<Bucket>{{0, rows, lane_launches()}},
+        {.rows = rows, .workers = workers(), .front = rows, .most = rows, .narrow = narrow});
   std::vector<Bucket> uses;
   for (std::size_t p = 0; p < pool.entries.size(); ++p)
     uses.push_back(
@@ -215,7 +223,9 @@ std::vector<Bucket> Trainer::State::find_buckets() const {
     uses.push_back({pool.rows, 1, launches_using(gradients->resident(), metric)});
   const auto most =
       static_cast<std::int64_t>(std::min(recipe.steps.bucket_mb, 1e6) * 1e6) / (4 * kRow);
-  return make_buckets(uses, {.rows = rows, .workers = workers(), .most = most});
+  return make_buckets(
+      uses,
+      {.rows = rows, .workers = workers(), .front = most / kFront, .most = most, .narrow = narrow});
 }
 
 runtime::Timeline Trainer::State::timeline(int lane) {
@@ -295,6 +305,8 @@ void Trainer::State::count_skips(const StepReport &report) {
 std::string Trainer::State::first_bad_gradient() const {
   const std::vector<float> learned = pools.read("learned");
   for (auto entry = pool.entries.rbegin(); entry != pool.entries.rend(); ++entry) {
+    if (entry->row >= pool.trained)
+      continue;
     const float *first = learned.data() + entry->row * kRow;
     if (!std::all_of(first, first + entry->elems(), [](float x) { return std::isfinite(x); }))
       return entry->parameter.name;

@@ -69,8 +69,7 @@ private:
   static constexpr std::int64_t kNever = 1 << 30;
 
   TensorId add_input(const std::string &name, const program::Shape &shape) {
-    const TensorId id =
-        made_.program.add({name, DType::F32, shape, program::Role::Input, nullptr});
+    const TensorId id = made_.program.add({name, DType::F32, shape, program::Role::Input, nullptr});
     made_.program.inputs.push_back(id);
     return id;
   }
@@ -86,7 +85,8 @@ private:
     made_.program.outputs.push_back(next);
   }
 
-  // One number per row, of the parameter that lies there.
+  // One number per row, of the parameter that lies there. Of a share of the rows an input, lest kernels
+  // depend on which share it is.
   TensorId add_rows(const std::string &name, const RowRange &range,
                     const std::function<double(const Parameter &)> &of) {
     program::HostTensor tensor = program::make_host_tensor(name, DType::F32, {range.count});
@@ -94,6 +94,10 @@ private:
       for (std::int64_t row = entry.row; row < entry.row + entry.rows; ++row)
         if (row >= range.first && row < range.first + range.count)
           program::set(tensor, row - range.first, of(entry.parameter));
+    if (range.count != pool_.rows) {
+      made_.rows.push_back({made_.program.inputs.size(), std::move(tensor.data)});
+      return add_input(name, tensor.shape);
+    }
     return made_.program.add({name, DType::F32, tensor.shape, program::Role::Constant,
                               std::make_shared<const program::Bytes>(std::move(tensor.data))});
   }
@@ -116,8 +120,8 @@ private:
   void add_sgd() {
     const TensorId momentum = add_state("momentum", rows_);
     const tile::Attributes mu{{"MU", optimizer_.momentum}};
-    const TensorId next = apply(
-        "sgd_momentum", {parameters_, momentum, learned_, decays_, alive_, unscaling_}, mu);
+    const TensorId next =
+        apply("sgd_momentum", {parameters_, momentum, learned_, decays_, alive_, unscaling_}, mu);
     finish("parameters",
            optimizer_.nesterov
                ? apply("sgd_nesterov",
@@ -132,16 +136,16 @@ private:
     const TensorId second = add_state("second moment", rows_);
     const TensorId steps = add_state("steps made", {1});
     const TensorId count = apply("count_steps", {steps, alive_});
-    const TensorId mean = apply("adam_first", {first, learned_, alive_, unscaling_},
-                                {{"BETA", optimizer_.beta1}});
-    const TensorId spread = apply("adam_second", {second, learned_, alive_, unscaling_},
-                                  {{"BETA", optimizer_.beta2}});
-    finish("parameters", apply("adamw",
-                               {parameters_, mean, spread, learned_, decays_, blends_, alive_,
-                                rate_, count},
-                               {{"BETA1", optimizer_.beta1},
-                                {"BETA2", optimizer_.beta2},
-                                {"EPSILON", optimizer_.epsilon}}));
+    const TensorId mean =
+        apply("adam_first", {first, learned_, alive_, unscaling_}, {{"BETA", optimizer_.beta1}});
+    const TensorId spread =
+        apply("adam_second", {second, learned_, alive_, unscaling_}, {{"BETA", optimizer_.beta2}});
+    finish("parameters",
+           apply("adamw",
+                 {parameters_, mean, spread, learned_, decays_, blends_, alive_, rate_, count},
+                 {{"BETA1", optimizer_.beta1},
+                  {"BETA2", optimizer_.beta2},
+                  {"EPSILON", optimizer_.epsilon}}));
     finish("first moment", mean);
     finish("second moment", spread);
     finish("steps made", count);

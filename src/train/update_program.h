@@ -21,14 +21,21 @@ struct State {
 
 inline constexpr const char *kParameters = "parameters"; // the state that all workers have whole
 
+// What an input holds in every step.
+struct RowNumbers {
+  std::size_t input = 0;
+  program::Bytes bytes;
+};
+
 struct UpdateProgram {
   program::Program program;
   std::vector<State> states;
+  std::vector<RowNumbers> rows;
   std::size_t learned = 0; // the input that gradients and statistics come by
-  std::size_t own = 0;     // the same of the rows that are updated; the same input where these are all
-  std::size_t rate = 0;    // the learning rate's
-  std::size_t square = 0;  // the output that is the sum of squares of scaled gradients: finite where
-                           // the step was made
+  std::size_t own = 0;  // the same of the rows that are updated; the same input where these are all
+  std::size_t rate = 0; // the learning rate's
+  std::size_t square = 0; // the output that is the sum of squares of scaled gradients: finite where
+                          // the step was made
 };
 
 // Inputs are rows [R, kRow] or one number [1]; states of rows are those of `own`. Optimisers: "sgd",

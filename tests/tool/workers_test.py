@@ -88,6 +88,15 @@ log_steps = 2
         for count in (2, 4):
             self.assertEqual(self.newest(self.folder / "by1"), self.newest(self.folder / f"by{count}"), count)
 
+    def test_parts_of_bf16_give_the_same_bits_too(self):
+        for count in (1, 2, 4):
+            self.train(count, self.folder / f"by{count}", "--set", "steps.parts=bf16")
+        self.train(1, self.folder / "wide")
+        one = self.newest(self.folder / "by1")
+        self.assertNotEqual(elements(one), elements(self.newest(self.folder / "wide")))
+        for count in (2, 4):
+            self.assertEqual(one, self.newest(self.folder / f"by{count}"), count)
+
     def test_workers_may_be_more_or_fewer_when_a_run_goes_on(self):
         self.train(1, self.folder / "whole")
         parts = self.folder / "parts"

@@ -129,6 +129,23 @@ TEST_F(Exchanges, TheLibrarysOrderOfTwoIsTheSame) {
   expect_equal(alone, train_by_two(recipe, true).first);
 }
 
+// Of one lane a worker sends numbers of bf16, of two their sum in f32.
+TEST_F(Exchanges, PartsOfBf16GiveTheSameBits) {
+  Recipe recipe = two_lanes();
+  const Tensors wide = train(recipe, *one_thread(), nullptr);
+  recipe.steps.parts = "bf16";
+  const Tensors alone = train(recipe, *one_thread(), nullptr);
+  expect_equal(alone, train_by_two(recipe, false).first);
+  recipe.steps.bucket_mb = 0.2;
+  expect_equal(alone, train_by_two(recipe, true).first);
+  recipe.steps.lanes = 4;
+  expect_equal(train(recipe, *one_thread(), nullptr), train_by_two(recipe, true).first);
+  int other = 0;
+  for (const auto &[name, tensor] : wide)
+    other += tensor.data != alone.at(name).data ? 1 : 0;
+  EXPECT_GT(other, 4) << "parameters that rounding changes";
+}
+
 // Each worker keeps and updates its rows alone; what is kept of the state is whole, and any number of workers
 // goes on from it.
 TEST_F(Exchanges, ShardsOfTheOptimiserGiveTheSameBits) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -90,6 +91,32 @@ TEST_P(Lanes, WorkersHaveTheUpperLevels) {
     device_->read({memory.get(), parts * kBytes, kBytes}, std::as_writable_bytes(std::span(got)));
     EXPECT_EQ(got, tree_sum(values, 0, values.size())) << parts << " parts";
   }
+}
+
+// In bf16 as well, of which nothing is lost on the way.
+TEST_P(Lanes, NarrowPartsAreSummedInF32) {
+  constexpr std::int64_t kBytes = kRow * 4;
+  const std::unique_ptr<runtime::Memory> memory = device_->allocate(4 * kBytes);
+  const auto place = [&](int number) {
+    return runtime::Binding{memory.get(), number * kBytes, kBytes};
+  };
+  std::vector<model::PlacedPort> placed{{{true, 0}, place(3)}};
+  std::vector<Rows> values;
+  for (int part = 0; part < 2; ++part) {
+    values.push_back(random_rows(1, static_cast<unsigned>(part)));
+    for (float &value : values.back())
+      value = std::round(value * 128) / 128;
+    device_->write(place(2), std::as_bytes(std::span(values.back())));
+    const runtime::Binding narrow{memory.get(), part * kBytes, kBytes / 2};
+    const std::vector<model::PlacedPort> ends{{{false, 0}, place(2)}, {{true, 0}, narrow}};
+    Phase(narrowing_program(1), compilation(), ends).launch();
+    placed.push_back({{false, static_cast<std::size_t>(part)}, narrow});
+  }
+  Phase phase(sum_program(1, 2, 1, DType::BF16), compilation(), placed);
+  phase.launch();
+  Rows got(static_cast<std::size_t>(kRow));
+  device_->read(place(3), std::as_writable_bytes(std::span(got)));
+  EXPECT_EQ(got, tree_sum(values, 0, 2));
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, Lanes, ::testing::Values("cpu", "opencl"));

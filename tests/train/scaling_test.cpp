@@ -23,5 +23,14 @@ TEST(Scaling, IsTheFormula) {
   EXPECT_GT(rows[7].beside, 0.95);
 }
 
+// Half of the bytes on the way to where they are summed, all of them on the way back.
+TEST(Scaling, CountsTheBytesOfNarrowParts) {
+  const ScalingStep wide{12.5e-3, 102'200'000, 128};
+  ScalingStep narrow = wide;
+  narrow.parts = 0.5;
+  EXPECT_NEAR(scaling(narrow, 8)[3].exchange_ms, 0.75 * scaling(wide, 8)[3].exchange_ms, 1e-9);
+  EXPECT_NE(scaling_text(narrow, 2).find("parts of them travel as 51.1 MB"), std::string::npos);
+}
+
 } // namespace
 } // namespace tilefuse::train

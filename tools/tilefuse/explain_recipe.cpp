@@ -32,8 +32,14 @@ report::Document explain_recipe(const std::string &file, const ModelOptions &on,
   api::Engine engine(on.device, on, log_to_stderr());
   train::Trainer trainer(training.recipe, *engine.device, *engine.cache,
                          api::trainer_options(engine, training, {}));
-  const train::ScalingStep step{step_seconds(trainer), trainer.parameters().bytes(),
-                                training.recipe.steps.batch};
+  const train::ParameterPool &pool = trainer.parameters();
+  const double narrow = training.recipe.steps.parts == "bf16"
+                            ? static_cast<double>(pool.trained) / static_cast<double>(pool.rows)
+                            : 0;
+  const train::ScalingStep step{.seconds = step_seconds(trainer),
+                                .bytes = pool.bytes(),
+                                .pictures = training.recipe.steps.batch,
+                                .parts = 1 - narrow / 2};
   report::Document document;
   document.text("explanation", fmt::format("device   {} ({}; {})\n{}{}", engine.device->name(),
                                            engine.device->target().name, engine.choice.why,

@@ -8,8 +8,8 @@
 
 namespace tilefuse::runtime {
 
-inline constexpr int kMpiInterface = 1; // of the functions below
-inline constexpr int kMpiRow = 4096;    // bytes; parts are counted in rows, which an int can
+inline constexpr int kMpiInterface = 2; // of the functions below
+inline constexpr int kMpiRow = 2048;    // bytes; parts are counted in rows, which an int can
 
 // What the module has, each 0 or MPI's code but where nothing can fail. Names begin with "tilefuse_mpi_".
 struct MpiModule {

@@ -11,8 +11,6 @@
 namespace tilefuse::train {
 namespace {
 
-constexpr std::int64_t kFront = 16; // the front bucket is so much smaller: the update waits for it
-
 std::int64_t round_up(std::int64_t rows, std::int64_t unit) {
   return (rows + unit - 1) / unit * unit;
 }
@@ -29,12 +27,14 @@ std::size_t launches_of(std::span<const Bucket> uses, std::int64_t begin, std::i
 
 std::vector<Bucket> make_buckets(std::span<const Bucket> uses, const BucketSizes &sizes) {
   TILEFUSE_CHECK(sizes.rows % sizes.workers == 0, "rows that cannot be shared out");
+  const std::int64_t narrow = sizes.narrow / sizes.workers * sizes.workers;
   std::vector<Bucket> buckets;
   std::int64_t begin = 0;
-  for (std::int64_t want = sizes.most / kFront; begin < sizes.rows; want = sizes.most) {
+  for (std::int64_t want = sizes.front; begin < sizes.rows; want = sizes.most) {
     const std::int64_t rows = round_up(std::max<std::int64_t>(want, 1), sizes.workers);
-    const std::int64_t end = std::min(sizes.rows, begin + rows);
-    buckets.push_back({begin, end - begin, launches_of(uses, begin, end)});
+    const bool is_narrow = begin < narrow;
+    const std::int64_t end = std::min(is_narrow ? narrow : sizes.rows, begin + rows);
+    buckets.push_back({begin, end - begin, launches_of(uses, begin, end), is_narrow});
     begin = end;
   }
   std::reverse(buckets.begin(), buckets.end());

@@ -17,14 +17,17 @@ namespace tilefuse::train {
 struct Bucket {
   std::int64_t row = 0;
   std::int64_t rows = 0;
-  std::size_t after = 0; // launches; none behind them touches these rows
+  std::size_t after = 0;  // launches; none behind them touches these rows
+  bool is_narrow = false; // its numbers are bf16's, and parts of it travel as such
   friend bool operator==(const Bucket &, const Bucket &) = default;
 };
 
 struct BucketSizes {
   std::int64_t rows = 0;
-  int workers = 1;       // that share the rows evenly, and those of each bucket
-  std::int64_t most = 0; // rows of a bucket, rounded up to be shared; a sixteenth of it in front
+  int workers = 1;         // that share the rows evenly, and those of each bucket
+  std::int64_t front = 0;  // rows of the front bucket, rounded up to be shared
+  std::int64_t most = 0;   // the same of the others
+  std::int64_t narrow = 0; // rows, the first, whose numbers are bf16's
 };
 
 // Of rows [0, rows), in the order in which they are complete. `uses` are parts of these rows and how

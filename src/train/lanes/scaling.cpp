@@ -31,6 +31,7 @@ constexpr auto kMeasured = std::to_array<Measured>({
 
 double host_rate(int workers) { return workers <= 2 ? 329e9 : workers <= 4 ? 355e9 : 361e9; }
 
+// Of so many bytes of parts, and as many of sums.
 double exchange_seconds(double bytes, int workers) {
   const int inside = std::min(workers, kHost);
   const int hosts = workers / inside;
@@ -44,7 +45,7 @@ double exchange_seconds(double bytes, int workers) {
 std::vector<ScalingRow> scaling(const ScalingStep &step, int most) {
   std::vector<ScalingRow> rows;
   for (int workers = 1; workers <= most; workers *= 2) {
-    const auto bytes = static_cast<double>(step.bytes);
+    const double bytes = static_cast<double>(step.bytes) * (1 + step.parts) / 2;
     const double exchange = exchange_seconds(bytes, workers);
     const double slowest = step.seconds * (1 + kJitter * std::sqrt(2 * std::log(workers)));
     const double exposed = std::max(exchange - kHideable * kBackward * step.seconds,
@@ -61,6 +62,9 @@ std::string scaling_text(const ScalingStep &step, int most) {
                   "         workers  pictures a step  exchange ms  beside the backward pass  "
                   "images/s  behind it\n",
                   step.seconds * 1e3, static_cast<double>(step.bytes) * 1e-6);
+  if (step.parts < 1)
+    text += fmt::format("         parts of them travel as {:.1f} MB\n",
+                        static_cast<double>(step.bytes) * step.parts * 1e-6);
   for (const ScalingRow &row : scaling(step, most)) {
     const double pictures = static_cast<double>(step.pictures) * row.workers;
     text += fmt::format("         {:>7}  {:>15.0f}  {:>11.2f}  {:>24.3f}  {:>8.0f}  {:>9.3f}\n",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a step grows with workers, on paper: one worker's step, and what the exchange of its learned
-// numbers adds. With S bytes, r workers of a host, M hosts:
+// numbers adds. With S bytes, of which
+// parts travel as P, r workers of a host, M hosts:
 //
-//   exchange = 2 (r - 1)/r S/B_host(r) + 2 (M - 1)/M (S/r)/B_net + 2 log2(M) a
+//   exchange = (r - 1)/r (P + S)/B_host(r) + (M - 1)/M (P + S)/r/B_net + 2 log2(M) a
 //   slowest  = jitter sqrt(2 ln R) of a step: the expected maximum of R normal deviations
 //
 // Rates are those of hosts with 8 H100 (bus bandwidths that NCCL reaches there) and of a network of
@@ -26,8 +27,9 @@ struct ScalingRow {
 
 struct ScalingStep {
   double seconds = 0;        // of a step of one worker, without an exchange
-  std::int64_t bytes = 0;    // that are exchanged
+  std::int64_t bytes = 0;    // that are exchanged, as sums
   std::int64_t pictures = 0; // of a worker's step
+  double parts = 1;          // bytes of what is summed for each of `bytes`: steps.parts
 };
 
 // For 1, 2, 4, … workers up to `most`.

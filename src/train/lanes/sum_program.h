@@ -9,7 +9,11 @@
 
 namespace tilefuse::train {
 
-// Inputs: `parts` times f32[rows, kRow], a power of two of them. Output: their sum times `factor`.
-program::Program sum_program(std::int64_t rows, int parts, double factor);
+// Inputs: `parts` times [rows, kRow] of a type, a power of two of them. Output: their sum in f32 times
+// `factor`.
+program::Program sum_program(std::int64_t rows, int parts, double factor, DType type = DType::F32);
+
+// Input: f32[rows, kRow]. Output: the same as bf16.
+program::Program narrowing_program(std::int64_t rows);
 
 } // namespace tilefuse::train
