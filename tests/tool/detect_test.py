@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Detectors by recipe: what `run` finds is what NumPy finds in the same outputs by formulas written down here again, on drawn
+"""Detectors by recipe, with points: what `run` finds is what NumPy finds in the same outputs by formulas written down here again, on drawn
 numbers and on photographs; boxes lie where the photographs have them, and are drawn there."""
 import json
 import shutil
@@ -154,6 +154,65 @@ class Drawn(Boxes):
         self.assertGreater(len(expected), 5)
         self.check(rows, expected, (1, 1), (SIDE, SIDE), slack=1e-3)
 
+    def test_points_are_coded_as_places(self):
+        """Three points of three numbers each, of which the last is passed over."""
+        cases = (("centers", 200, (), None, 'unit = "fraction"'), ("grid", 80, (4, 8), None, ""), ("cell", 64, (4,), None, ""),
+                 ("anchors", 208, (4, 8), [[3, 5, 9], [16]], "anchors = [[3, 5, 9], [16]]"))
+        for coding, positions, strides, anchors, more in cases:
+            with self.subTest(coding=coding):
+                y = self.model(positions, 14)
+                rows = self.found('boxes = "y 0..4"\nscores = "y 4..5"\npoints = "y 5..14"\npoint_values = 3\n'
+                                  f'coding = "{coding}"\nthreshold = 0.6\noverlap = 1\n{more}\n'
+                                  + (f"strides = {list(strides)}\n" if strides else ""))
+                unit = 1 if strides else SIDE
+                best = np.argsort(-y[:, 4], kind="stable")[:len(rows)]
+                self.assertGreater(len(rows), 5)
+                for k in range(3):
+                    place = decoded(coding, np.concatenate([y[:, 5 + 3 * k:7 + 3 * k], y[:, :2]], 1) * unit, SIDE, SIDE, strides, anchors)
+                    want = (place[:, :2] + place[:, 2:]) / 2
+                    np.testing.assert_allclose([[row[f"x{k}"], row[f"y{k}"]] for row in rows], want[best], atol=1e-3)
+
+    def test_points_alone(self):
+        """The least box around them, and the points drawn."""
+        y = self.model(1, 20).reshape(-1, 2) * SIDE
+        row, = self.found('points = "y"\ncoding = "centers"\nunit = "fraction"\n')
+        np.testing.assert_allclose([[row[f"x{k}"], row[f"y{k}"]] for k in range(10)], y, atol=1e-3)
+        np.testing.assert_allclose([row[key] for key in ("left", "top", "right", "bottom")], [*y.min(0), *y.max(0)], atol=1e-3)
+        self.assertEqual((row["score"], row["class"]), (1, 0))
+        self.succeed("run", self.folder / "m.onnx", "--device", "cpu", "--image", self.folder / "p.png", "--output", self.folder / "d.png")
+        drawn = read_png(self.folder / "d.png")
+        for x, y in y[1:]:  # the label lies on the first
+            self.assertEqual(drawn[min(round(y), SIDE - 1), min(round(x), SIDE - 1)].tolist(), [128, 0, 0], (x, y))
+
+    def test_recipe_of_yolov8(self):
+        """Its layout and its numbers: of 8400 positions all are empty but three, of which two are the same dog."""
+        self.check_yolov8("yolov8.toml", 84, {4 + 16: .9}, {4 + 16: .8}, {4 + 2: .5})
+
+    def test_recipe_of_yolov8_pose(self):
+        rows = self.check_yolov8("yolov8_pose.toml", 56, {4: .9}, {4: .8}, {4: .5})
+        self.assertEqual(sum(key.startswith("x") for key in rows[0]), 17)
+
+    def check_yolov8(self, recipe, channels, first, again, other):
+        y = np.zeros((1, channels, 8400), np.float32)
+        for at, box, scores in ((7, (100, 120, 80, 60), first), (8, (101, 121, 80, 60), again), (8000, (400, 300, 50, 90), other)):
+            y[0, :4, at] = box
+            for channel, score in scores.items():
+                y[0, channel, at] = score
+        (self.folder / "v8.onnx").write_bytes(onnx_model(
+            [node("ReduceMean", ["images"], ["mean"]), node("Flatten", ["mean"], ["row"]), node("Mul", ["row", "nothing"], ["zero"]),
+             node("Add", ["zero", "found"], ["output0"])],
+            [value_info("images", [1, 3, 640, 640])], [value_info("output0", y.shape)],
+            [float_tensor("nothing", [1], [0]), float_tensor("found", y.shape, y.ravel())]))
+        rows = json.loads(self.succeed("run", self.folder / "v8.onnx", "--device", "cpu", "--image", self.folder / "p.png",
+                                       "--preprocess", RECIPES / recipe, "--json"))["boxes"]
+        boxes = decoded("centers", y[0, :4].T, 640, 640)
+        end = 5 if recipe == "yolov8_pose.toml" else channels
+        expected = suppressed(boxes, y[0, 4:end].T, 0.25, 0.7)
+        self.assertEqual(len(expected), 2)
+        self.check(rows, expected, (20, 20), (SIDE, SIDE))
+        self.assertIn(rows[0]["label"], ("dog", "person"))
+        return rows
+
     def test_mistakes(self):
         self.model(500, 6)
         run = ("run", self.folder / "m.onnx", "--device", "cpu", "--image", self.folder / "p.png")
@@ -166,7 +225,10 @@ class Drawn(Boxes):
                              (good + 'coding = "gird"', "'gird' is no coding of boxes; did you mean 'grid'?"),
                              (good + 'coding = "grid"', "coding 'grid' needs strides"),
                              (good + 'coding = "grid"\nstrides = [8]', "the strides give 16 positions of 32 x 32 pixels, the model has 500"),
-                             (good + "strides = [0]", "detect.strides must be"), (good + "threshold = 2", "detect.threshold must be"),
+                             (good + "strides = [0]", "detect.strides must be"),
+                             (good + 'points = "y 1..4"', "points have 3 channels of 'y', need a multiple of point_values, 2"),
+                             ('points = "y"\nboxes = "y 0..4"', "[detect] has no scores"), (good + "point_values = 1", "point_values must be"),
+                             (good + "threshold = 2", "detect.threshold must be"),
                              (good + "variance = [1]", "detect.variance must be"), (good + 'unit = "mm"', "detect.unit must be")):
             with self.subTest(recipe=recipe):
                 (self.folder / "m.toml").write_text("[detect]\n" + recipe + "\n")
@@ -271,6 +333,11 @@ class Photographs(Boxes):
         scores = outputs["conf"][:, 1:] * np.clip(outputs["iou"], 0, 1)
         self.compare(rows, boxes, scores, (160 / size[0], 120 / size[1]), size, 0.6, 0.3)
         self.check_face(rows[0], size)
+        eyes, nose, mouth = [rows[0][key] for key in ("y0", "y1")], rows[0]["y2"], [rows[0][key] for key in ("y3", "y4")]
+        self.assertLess(max(eyes), nose)
+        self.assertLess(nose, min(mouth))
+        for key, eye in (("0", (.455, .301)), ("1", (.600, .302))):  # in the photograph, as parts of its sides
+            self.assertLess(np.hypot(rows[0]["x" + key] / size[0] - eye[0], rows[0]["y" + key] / size[1] - eye[1]), .03)
 
 
 if __name__ == "__main__":

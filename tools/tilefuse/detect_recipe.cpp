@@ -19,6 +19,7 @@ constexpr std::int64_t kTomlLimit = 1 << 20;
 constexpr std::int64_t kMostChannels = 1 << 20;
 constexpr std::int64_t kLongestStride = 1 << 16;
 constexpr std::int64_t kMostBoxes = 10000;
+constexpr std::int64_t kMostPointValues = 16;
 
 // A key's value and where it stands.
 struct Entry {
@@ -140,6 +141,11 @@ constexpr Key kKeys[] = {
     {"boxes", [](DetectRecipe &r, const Entry &e) { r.boxes = channels(e); }},
     {"scores", [](DetectRecipe &r, const Entry &e) { r.scores = channels(e); }},
     {"object", [](DetectRecipe &r, const Entry &e) { r.object = channels(e); }},
+    {"points", [](DetectRecipe &r, const Entry &e) { r.points = channels(e); }},
+    {"point_values",
+     [](DetectRecipe &r, const Entry &e) {
+       r.point_values = static_cast<std::int64_t>(number(e, 2, kMostPointValues));
+     }},
     {"coding", [](DetectRecipe &r, const Entry &e) { r.coding = text(e, "the name of a coding"); }},
     {"unit",
      [](DetectRecipe &r, const Entry &e) { r.is_fraction = second_of(e, "pixel", "fraction"); }},
@@ -184,9 +190,11 @@ std::optional<DetectRecipe> read_detect(const std::string &toml_file) {
   recipe.file = toml_file;
   for (const auto &[key, node] : *table)
     set(recipe, {node, key.str(), toml_file});
+  if (recipe.points && !recipe.boxes && !recipe.scores)
+    return recipe;
   for (const auto &[name, given] :
        {std::pair{"boxes", &recipe.boxes}, std::pair{"scores", &recipe.scores}})
-    if (given->output.empty())
+    if (!*given)
       throw Error(ErrorCode::Syntax,
                   fmt::format("[detect] has no {}: need an output and its channels", name),
                   toml_file);

@@ -5,7 +5,8 @@
 //   boxes = "output 0..4"      an output's name and its channels, all of them without a range
 //   scores = "output 5..85"    one channel per class
 //   object = "output 4..5"     optional: a factor of all scores
-//   coding = "grid"            what the four numbers of a box say: a row of kCodings (detect.cpp)
+//   points = "loc 4..14"       optional: five landmarks, coded as a box's place is
+//   coding = "grid"            what the four numbers of a box say: a row of kCodings (box_coding.cpp)
 //   strides = [8, 16, 32]      pixels between positions, one per grid
 //
 // docs/recipes.md has every key; examples/detect/ has recipes of known networks.
@@ -27,9 +28,11 @@ struct Channels {
 };
 
 struct DetectRecipe {
-  Channels boxes;
-  Channels scores;
+  std::optional<Channels> boxes;  // none: the least boxes around the points
+  std::optional<Channels> scores; // none: of points alone
   std::optional<Channels> object;
+  std::optional<Channels> points; // of each box: x and y of the first, of the second, …
+  std::int64_t point_values = 2;  // channels of a point; what follows x and y is passed over
   std::string coding = "corners";
   bool is_fraction = false;          // corners and centres are parts of the input's sides
   bool is_channels_first = false;    // of outputs with three dimensions

@@ -72,6 +72,13 @@ void draw_frame(Image &image, const Frame &frame, int line, const Colour &colour
   fill(image, right - line, top, right, bottom, colour);
 }
 
+void draw_disc(Image &image, int x, int y, int radius, const Colour &colour) {
+  for (int row = -radius; row <= radius; ++row) {
+    const int half = static_cast<int>(std::sqrt(radius * radius - row * row));
+    fill(image, x - half, y + row, x + half + 1, y + row + 1, colour);
+  }
+}
+
 void draw_label(Image &image, int x, int y, int scale, std::string_view text,
                 const Colour &colour) {
   const int width = scale * ((kColumns + 1) * static_cast<int>(text.size()) + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drawing on pictures: frames, and labels in a font of 5 x 8 pixels. What lies outside of the picture is left out.
+// Drawing on pictures: frames, discs, and labels in a font of 5 x 8 pixels. What lies outside of the picture is left out.
 #pragma once
 
 #include <array>
@@ -21,6 +21,9 @@ struct Frame {
 };
 // The border of a frame, `line` pixels wide, inside of it.
 void draw_frame(data::Image &image, const Frame &frame, int line, const Colour &colour);
+
+// A disc of this radius around the middle of pixel (x, y).
+void draw_disc(data::Image &image, int x, int y, int radius, const Colour &colour);
 
 // Text on a bar of this colour whose lower left corner is (x, y), or its upper left one where there is no room above;
 // `scale` pixels a dot. A byte that is no printable ASCII is '?'.

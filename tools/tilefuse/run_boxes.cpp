@@ -20,22 +20,29 @@
 namespace tilefuse::tool {
 namespace {
 
-constexpr int kLineShare = 300; // of a picture's shorter side: a frame's line
-constexpr int kTextShare = 400; // and a letter's dot
+constexpr int kLineShare = 300;   // of a picture's shorter side: a frame's line
+constexpr int kTextShare = 400;   // and a letter's dot
+constexpr double kFarthest = 1e6; // pixels, of a point outside of the picture
 
 data::Image decode(const std::string &file) { return data::decode_image(read_file(file), file); }
 
 Box in_picture(Box box, const Placement &place, const data::Image &image) {
-  const auto x = [&](double value) {
-    return std::clamp((value - place.shift_x) / place.scale_x, 0.0, double(image.width));
-  };
-  const auto y = [&](double value) {
-    return std::clamp((value - place.shift_y) / place.scale_y, 0.0, double(image.height));
-  };
-  return {x(box.left), y(box.top), x(box.right), y(box.bottom), box.label, box.score};
+  const auto x = [&](double value) { return (value - place.shift_x) / place.scale_x; };
+  const auto y = [&](double value) { return (value - place.shift_y) / place.scale_y; };
+  box.left = std::clamp(x(box.left), 0.0, double(image.width));
+  box.right = std::clamp(x(box.right), 0.0, double(image.width));
+  box.top = std::clamp(y(box.top), 0.0, double(image.height));
+  box.bottom = std::clamp(y(box.bottom), 0.0, double(image.height));
+  for (Pair &point : box.points)
+    point = {x(point[0]), y(point[1])};
+  return box;
 }
 
-// The picture with its boxes, their classes and scores.
+int pixel(double value) {
+  return static_cast<int>(std::lround(std::clamp(value, -kFarthest, kFarthest)));
+}
+
+// The picture with its boxes, their points, classes and scores.
 data::Image draw_boxes(const Found &found, const std::vector<std::string> &labels) {
   data::Image image = decode(found.file);
   const int side = std::min(image.width, image.height);
@@ -44,9 +51,10 @@ data::Image draw_boxes(const Found &found, const std::vector<std::string> &label
   // The best last, on top.
   for (auto box = found.boxes.rbegin(); box != found.boxes.rend(); ++box) {
     const Colour colour = class_colour(box->label + 1);
-    const auto pixel = [](double value) { return static_cast<int>(std::lround(value)); };
     const Frame frame{pixel(box->left), pixel(box->top), pixel(box->right), pixel(box->bottom)};
     draw_frame(image, frame, line, colour);
+    for (const Pair &point : box->points)
+      draw_disc(image, pixel(point[0]), pixel(point[1]), 2 * line + 1, colour);
     draw_label(image, frame.left, frame.top, scale,
                fmt::format("{} {:.2f}", label_of(box->label, labels), box->score), colour);
   }
@@ -84,12 +92,25 @@ report::Table box_table(const std::vector<Found> &found, const std::vector<std::
                                   {"bottom", "bottom", true}},
                       .rows = {},
                       .sums = {}};
+  std::size_t points = 0;
   for (const Found &picture : found)
     for (const Box &box : picture.boxes)
+      points = std::max(points, box.points.size());
+  for (std::size_t p = 0; p < points; ++p)
+    for (const char *axis : {"x", "y"}) {
+      const std::string name = fmt::format("{}{}", axis, p);
+      table.columns.push_back({name, name, true, report::Column::Fit::Wide});
+    }
+  for (const Found &picture : found)
+    for (const Box &box : picture.boxes) {
       table.rows.push_back({report::cell(picture.file), report::cell(label_of(box.label, labels)),
                             report::cell(box.label), report::cell(box.score, 3),
                             report::cell(box.left, 1), report::cell(box.top, 1),
                             report::cell(box.right, 1), report::cell(box.bottom, 1)});
+      for (const Pair &point : box.points)
+        for (const double value : point)
+          table.rows.back().push_back(report::cell(value, 1));
+    }
   return table;
 }
 

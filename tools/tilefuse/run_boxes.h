@@ -12,7 +12,7 @@
 
 namespace tilefuse::tool {
 
-// A picture's file and what was found in it, within its sides.
+// A picture's file and what was found in it: boxes cut at its sides, points wherever they lie.
 struct Found {
   std::string file;
   std::vector<Box> boxes;
@@ -25,7 +25,7 @@ std::vector<Found> find_boxes(const PictureSettings &settings,
                               const program::HostTensor &input,
                               const std::vector<program::HostTensor> &outputs);
 
-// A row per box: the picture, class, score, left, top, right and bottom.
+// A row per box: the picture, class, score, left, top, right and bottom, and of each point x and y.
 report::Table box_table(const std::vector<Found> &found, const std::vector<std::string> &labels);
 
 // Where --output goes: FILE.png for one picture with its boxes drawn, else as the outputs of any model do. Error{Shape|Io}
