@@ -195,6 +195,27 @@ TEST(VectorModel, LoadsPerMultiplyAddCount) {
   EXPECT_LT(seconds("m:64 y:14 x:60", "m:2 x:6"), seconds("m:64 y:14 x:60", "m:1 x:12"));
 }
 
+// Pixels of halves are converted at each read, which costs more than reading floats; staged, once.
+TEST(VectorModel, HalvesAreConverted) {
+  const auto compute = [](std::string_view type, const std::string &fill) {
+    const nest::Nest nest = nest::parse_nest(fmt::format(
+        "nest gemm {{\n  index m 64, y 3136 | c 64\n  slot 0 {0} 200704, 1 f32 4096, 2 {0} 200704\n"
+        "  acc f32 = sum mul\n  in 0 + 0 [y:3136*64, c:64*1]\n  in 1 + 0 const [m:64*64, c:64*1]\n"
+        "  out 2 + 0 [y:3136*64, m:64*1]\n  post acc\n}}\n",
+        type));
+    const schedule::Schedule schedule = schedule::parse_schedule(
+        nest, "schedule t vector\n  tile m:64 y:60\n  lane m:8\n  keep m:2 y:6\n  loop m y c\n" +
+                  fill + "  pack 1\n");
+    const Estimate estimate = predict(nest, schedule, two_cores());
+    return std::pair{estimate.compute, estimate.staging};
+  };
+  const std::string staged = "  stage 0\n";
+  EXPECT_GT(compute("f16", "").first, 1.1 * compute("f32", "").first);
+  EXPECT_GT(compute("bf16", "").first, 1.1 * compute("f32", "").first);
+  EXPECT_LT(compute("f16", staged).first, 1.05 * compute("f32", staged).first);
+  EXPECT_GT(compute("f16", staged).second, compute("f32", staged).second);
+}
+
 TEST(VectorModel, SpillsAndShortChainsCost) {
   EXPECT_LT(seconds("m:64 y:14 x:60", "m:2 x:6"), seconds("m:64 y:14 x:60", "m:4 x:6"));
   EXPECT_LT(seconds("m:64 y:14 x:60", "m:2 x:6"), seconds("m:64 y:14 x:56", "m:1 x:2"));

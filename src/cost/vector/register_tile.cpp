@@ -6,6 +6,7 @@
 
 #include "base/index.h"
 #include "cost/expression.h"
+#include "cost/vector/conversions.h"
 #include "nest/index.h"
 #include "schedule/guards.h"
 #include "schedule/staging.h"
@@ -77,16 +78,30 @@ RegisterTileCost::Access RegisterTileCost::access(std::size_t stream) const {
     access = {2 * parts_, parts_};
   else if (stride != 0)
     access = {width_, width_};
-  if (stream >= nest_.inputs.size() || schedule_.fills[stream] != Fill::Direct)
+  const nest::Operand *operand = read_in_place(stream);
+  if (operand == nullptr)
     return access;
-  if (is_narrow(type_of(nest_, nest_.inputs[stream])) && schedule_.dot == nullptr)
-    access.other += parts_; // widened
-  const std::vector<nest::Dim> &dims = nest_.inputs[stream].dims;
+  if (schedule_.dot == nullptr) {
+    const Conversion widened = conversion(type_of(nest_, *operand));
+    access.other += stride == 0 ? widened.spread : widened.neighbours * parts_;
+  }
+  if (stream >= nest_.inputs.size())
+    return access;
+  const std::vector<nest::Dim> &dims = operand->dims;
   const auto guards = std::count_if(dims.begin(), dims.end(), [&](const nest::Dim &dim) {
     return guard_of(nest_, schedule_, stream, dim) == Guard::Checked;
   });
   access.other += guards > 0 ? kMaskedLoad + kGuard * static_cast<double>(guards) : 0;
   return access;
+}
+
+// What a stream reads from memory as it lies there; nothing for the result and for what is staged or
+// packed.
+const nest::Operand *RegisterTileCost::read_in_place(std::size_t stream) const {
+  const std::size_t inputs = nest_.inputs.size();
+  if (stream < inputs)
+    return schedule_.fills[stream] == Fill::Direct ? &nest_.inputs[stream] : nullptr;
+  return stream - inputs < nest_.extras.size() ? &nest_.extras[stream - inputs] : nullptr;
 }
 
 double RegisterTileCost::fragments(std::size_t input, const Copies &copies) const {
@@ -292,6 +307,7 @@ double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) con
   }
   const std::int64_t stride = result_width_ > 1 ? std::abs(streams_.back().stride(*lane_)) : 1;
   issued += stride == 1 ? result_parts_ : 2 * result_width_;
+  issued += conversion(type_of(nest_, nest_.out)).stored * result_parts_;
   const double each =
       issued / rates_.fma_per_cycle + (is_partial ? kMaskedStore : 0) + fold_cycles();
   return vectors * each;

@@ -60,6 +60,7 @@ private:
     double other = 0;
   };
   Access access(std::size_t stream) const;
+  const nest::Operand *read_in_place(std::size_t stream) const;
   double fragments(std::size_t input, const Copies &copies) const;
   double kept_taps(std::size_t input, const Copies &copies) const;
   double distinct(std::size_t input, const Copies &copies, bool innermost_only) const;

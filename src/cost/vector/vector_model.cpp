@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/index.h"
+#include "cost/vector/conversions.h"
 #include "cost/vector/register_tile.h"
 #include "cost/vector/vector_traffic.h"
 #include "cost/waves.h"
@@ -122,8 +123,13 @@ double VectorModel::stage_cycles() const {
     const schedule::StageTile tile = stage_tile(nest_, schedule_, input);
     if (tile.dims.empty())
       continue;
+    const double widened =
+        schedule_.dot == nullptr
+            ? conversion(type_of(nest_, nest_.inputs[k])).neighbours * kCopyCycles
+            : 0;
     if (schedule_.pipes[k].layout == schedule::Layout::Transposed) {
-      cycles += traffic_.fills(k) * turned_copy_cycles(static_cast<double>(tile.elems), width);
+      const double elems = static_cast<double>(tile.elems);
+      cycles += traffic_.fills(k) * (turned_copy_cycles(elems, width) + elems / width * widened);
       continue;
     }
     const schedule::StageDim &inner = tile.dims.back();
@@ -133,7 +139,8 @@ double VectorModel::stage_cycles() const {
     const bool is_contiguous = source.dims[at(inner.dim)].stride == 1;
     const double whole = is_contiguous ? std::floor(range / width) : 0;
     const double rest = range - whole * width;
-    cycles += traffic_.fills(k) * rows * (kRowCycles + whole * kCopyCycles + rest * kElementCycles);
+    cycles += traffic_.fills(k) * rows *
+              (kRowCycles + whole * (kCopyCycles + widened) + rest * (kElementCycles + widened));
   }
   return cycles;
 }
