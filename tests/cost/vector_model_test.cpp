@@ -216,6 +216,17 @@ TEST(VectorModel, HalvesAreConverted) {
   EXPECT_GT(compute("f16", staged).second, compute("f32", staged).second);
 }
 
+// The lanes are points of the sum, of which a block takes half at once.
+TEST(VectorModel, OneBlockTearsNoLinesOfOthers) {
+  const nest::Nest nest =
+      nest::parse_nest("nest sum {\n  index y 1 | k 64\n  slot 0 f32 64, 1 f32 1\n  acc f32 = sum\n"
+                       "  in 0 + 0 [y:1*64, k:64*1]\n  out 1 + 0 [y:1*1]\n  post acc\n}\n");
+  const schedule::Schedule schedule =
+      schedule::parse_schedule(nest, "schedule t vector\n  tile k:32\n  lane k:8\n  loop y k\n");
+  const Estimate estimate = predict(nest, schedule, two_cores());
+  EXPECT_LT(estimate.seconds - estimate.launch, 1e-6);
+}
+
 TEST(VectorModel, SpillsAndShortChainsCost) {
   EXPECT_LT(seconds("m:64 y:14 x:60", "m:2 x:6"), seconds("m:64 y:14 x:60", "m:4 x:6"));
   EXPECT_LT(seconds("m:64 y:14 x:60", "m:2 x:6"), seconds("m:64 y:14 x:56", "m:1 x:2"));

@@ -128,11 +128,12 @@ double VectorTraffic::bank_wait(const Stream &stream) const {
 double VectorTraffic::torn_pairs() const {
   const std::optional<IndexId> lane =
       is_turned() ? schedule::fastest_in_result(nest_) : lane_index(schedule_);
-  if (!lane || grid(*lane) <= 1)
+  const std::vector<LoopTrips> loops = grid_loops();
+  if (!lane || loops.empty() || grid(*lane) <= 1) // one block has no other beside it
     return 1;
   const double run = streams_.back().piece(block_).run;
   const double pairs = std::max(1.0, kPairBytes / run);
-  const bool is_dealt = grid_loops().back().index == lane;
+  const bool is_dealt = loops.back().index == lane;
   const double blocks = grid(*lane) / std::max(1, target_.compute_units);
   return is_dealt ? std::max(pairs, 1 + kTakenBytes / (run * std::max(1.0, blocks))) : pairs;
 }
