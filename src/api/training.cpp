@@ -34,6 +34,7 @@ bool to_bool(const std::string &key, const std::string &value) {
 model::SessionOptions session_of(const Engine &engine, const Training &training) {
   model::SessionOptions session;
   session.fusion = training.fusion;
+  session.records = engine.records.get();
   session.warn = [&engine](const std::string &text) { engine.warn(text); };
   return session;
 }

@@ -445,8 +445,15 @@ StepReport Trainer::run_step(bool asks_for_end) {
 
 std::vector<model::KernelReport> Trainer::profile(int passes) {
   std::vector<model::KernelReport> kernels = state_->gradients->profile(passes);
-  const std::vector<model::KernelReport> update = state_->updating->profile(passes);
-  kernels.insert(kernels.end(), update.begin(), update.end());
+  int before = 0;
+  for (const model::CompiledLaunch &each : state_->gradients->resident().compiled().launches)
+    before += static_cast<int>(each.launch.parts.size());
+  const double end = kernels.empty() ? 0 : kernels.back().begin + kernels.back().seconds;
+  for (model::KernelReport kernel : state_->updating->profile(passes)) {
+    kernel.number += before; // the update's are launched behind the others
+    kernel.begin += end;
+    kernels.push_back(std::move(kernel));
+  }
   return kernels;
 }
 

@@ -78,8 +78,8 @@ public:
   // Error{Unsupported} after kMostSkips steps in a row that were skipped; it names the first
   // gradient that is not finite. Whether a worker asks for the end is told to all.
   StepReport run_step(bool asks_for_end = false);
-  // Times of a step's kernels by the device's clock: of `passes` steps, that of median length. What
-  // is learned in them counts for nothing: restore() a snapshot.
+  // Times of a step's kernels, numbered as they are launched, by the device's clock: of `passes` steps, that of median length.
+  // What is learned in them counts for nothing: restore() a snapshot.
   std::vector<model::KernelReport> profile(int passes);
   bool has_test_data() const;
   // On the test data, shared by the workers, with the running statistics; `progress` is told of

@@ -213,6 +213,16 @@ class Mistakes(ToolTest):
         self.refuse("train", self.folder / "none.toml", "-o", self.folder / "run", says=["there is no such file"])
         self.assertFalse((self.folder / "run").exists())
 
+    def test_other_verbs_take_recipes(self):
+        report = json.loads(self.succeed("bench", RECIPE, "--device", "cpu", "--repeat", 3, "--json"))
+        numbers = [kernel["number"] for kernel in report["kernels"]]
+        self.assertEqual(numbers, sorted(set(numbers)))
+        self.assertEqual(report["batch"], 6)
+        tuned = json.loads(self.succeed("tune", RECIPE, "--device", "cpu", "--budget", "2s", "--kernel", 1, "--json"))
+        self.assertEqual([kernel["number"] for kernel in tuned["kernels"]], [1])
+        for verb in ("bench", "tune", "verify", "explain"):
+            self.refuse(verb, RECIPE, "--precision", "f16", says=["--precision is of models; what a recipe trains stands in the recipe"])
+
     def test_checkpoint_of_another_model(self):
         folder = self.folder / "run"
         self.succeed("train", RECIPE, "-o", folder, "--steps", 2)

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// `tilefuse bench`: time of a model on random input, in total and per kernel.
+// `tilefuse bench`: time of a model on random input, or of a recipe's training step, in total and per kernel.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <thread>
 
+#include "api/training.h"
 #include "api/work.h"
 #include "base/stopwatch.h"
 #include "base/thread_pool.h"
@@ -17,6 +21,7 @@
 #include "pass_options.h"
 #include "picture_options.h"
 #include "progress.h"
+#include "recipe_options.h"
 #include "report/chrome_trace.h"
 #include "report/kernels.h"
 #include "run_inputs.h"
@@ -125,15 +130,41 @@ void bench(BenchArguments &args) {
   print(document, args.out, std::move(files));
 }
 
+// A step of a recipe: its own pictures, all kernels of gradients and update.
+void bench_recipe(const BenchArguments &args) {
+  const auto engine = std::make_shared<api::Engine>(args.model.device, args.model, log_to_stderr());
+  const api::Training training{.recipe = api::read_recipe(args.model.model),
+                               .fusion = args.model.fusion};
+  std::optional<Progress> progress("compiling");
+  const auto show = [&](int done, int total) { return progress->show(done, total), true; };
+  api::Trainer trainer(engine, training, show);
+  progress.emplace("timing");
+  const api::Timing timed = trainer.time(args.repeat, show);
+  progress.reset();
+  report::Document document;
+  document.text("step", fmt::format("device   {} ({}; {})\n{}", engine->device->name(),
+                                    engine->device->target().name, engine->choice.why,
+                                    trainer.info().text));
+  report::add_timing(document,
+                     {.seconds = timed.seconds, .batch = training.recipe.steps.pictures()},
+                     timed.kernels);
+  document.table("kernels", report::kernel_table(timed.kernels, order_of(args), args.most));
+  std::vector<OutputFile> files;
+  if (!args.profile.empty())
+    files.push_back({args.profile, report::chrome_trace(engine->device->name(), timed.kernels)});
+  print(document, args.out, std::move(files));
+}
+
 } // namespace
 
 void add_bench(CLI::App &app) {
   auto args = std::make_shared<BenchArguments>();
-  CLI::App *verb =
-      app.add_subcommand("bench", "Time a model on random input, in total and per kernel");
+  CLI::App *verb = app.add_subcommand(
+      "bench", "Time a model on random input, or a step of a recipe, in total and per kernel");
   verb->footer("Examples:\n"
                "  tilefuse bench model.onnx --device cpu --repeat 100 --csv layers.csv\n"
-               "  tilefuse bench model.onnx --batch 8 --streams 2 --json");
+               "  tilefuse bench model.onnx --batch 8 --streams 2 --json\n"
+               "  tilefuse bench recipe.toml --device cuda    a step of training");
   add_model_options(*verb, args->model);
   verb->add_option("--image", args->images, "Time it on these pictures instead of random numbers")
       ->type_name("FILE|DIR");
@@ -158,7 +189,12 @@ void add_bench(CLI::App &app) {
   add_calibration_options(*verb, args->calibrate, args->model);
   add_picture_options(*verb, args->pictures);
   add_output_options(*verb, args->out, true);
-  verb->callback([args] {
+  verb->callback([args, verb] {
+    if (is_recipe(args->model.model)) {
+      static constexpr std::array kKnown = {"--repeat", "--sort", "--top", "--profile", "--fuse"};
+      check_recipe_options(*verb, kKnown);
+      return bench_recipe(*args);
+    }
     bench(*args);
     report_passes(*args->model.passes);
   });

@@ -21,6 +21,7 @@
 #include "open_model.h"
 #include "output.h"
 #include "pass_options.h"
+#include "recipe_options.h"
 #include "report/layers.h"
 #include "report/plaidml_report.h"
 #include "report/schedule_report.h"
@@ -50,7 +51,6 @@ struct Arguments {
   OutputOptions out;
 };
 
-bool is_recipe(const std::string &file) { return file.ends_with(".toml"); }
 bool is_model(const std::string &file) { return file.ends_with(".onnx"); }
 
 // "8,32,2"
@@ -144,17 +144,6 @@ std::string explain_tree(const Arguments &args) {
     options.tile = parse_tile(args.tiles.front());
   const program::Program program = model::simplify(read_program(args), args.on.passes.get());
   return report::to_text(poly::tell_fusion(program::assign_storage(program), options));
-}
-
-// Of a recipe there is a device, and nothing but its steps.
-report::Document explain_steps(const Arguments &args) {
-  if (!args.target.empty() || args.cost != "model" || args.schedule_tree || !args.kernel.empty() ||
-      !args.html.empty())
-    throw Error(ErrorCode::Unsupported,
-                "of a recipe its step is explained, and how it grows with workers", {},
-                {"need --workers, --device and --threads alone; the model's kernels are explained "
-                 "by its own file"});
-  return explain_recipe(args.file, args.on, args.workers);
 }
 
 // The page of a whole model, and what to read of it at once.
@@ -287,13 +276,16 @@ void add_explain(CLI::App &app) {
                    "Write a page there: where the time goes, what the device allows, memory, every "
                    "kernel; one file that needs no other")
       ->type_name("FILE");
-  verb->callback([args] {
-    if (is_recipe(args->file))
-      print(explain_steps(*args), args->out);
-    else if (args->html.empty())
+  verb->callback([args, verb] {
+    if (is_recipe(args->file)) {
+      static constexpr std::array kKnown = {"--workers"};
+      check_recipe_options(*verb, kKnown);
+      print(explain_recipe(args->file, args->on, args->workers), args->out);
+    } else if (args->html.empty()) {
       print(explain(*args), args->out);
-    else
+    } else {
       write_page(*args);
+    }
     report_passes(*args->on.passes);
   });
 }

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include "api/work.h"
 #include "base/error.h"
@@ -18,6 +20,8 @@
 #include "output.h"
 #include "pass_options.h"
 #include "progress.h"
+#include "recipe_options.h"
+#include "train/tune.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -81,32 +85,38 @@ report::Table tune_table(const model::TuneReport &report) {
   return table;
 }
 
-void tune_onnx(const TuneArguments &args, runtime::RecordStore &records) {
-  const double budget = parse_budget(args.budget);
-  const auto device =
-      api::open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
+model::TuneReport tune_program(const TuneArguments &args, runtime::Device &device,
+                               runtime::KernelCache &cache, runtime::RecordStore &records,
+                               model::TuneOptions options, report::Document &document) {
   if (args.model.precision == "tf32")
     throw Error(ErrorCode::Unsupported, "tuning keeps to the arithmetic of the model, not tf32", {},
                 {"--precision f16 and bf16 can be tuned"});
   const model::AppliedPrecision applied = model::apply_precision(
-      import(args.model), args.model.precision, device->target(), args.model.passes.get());
-  const auto cache = api::open_cache(args.model, log_to_stderr());
-  model::TuneReport report;
-  {
-    Progress progress("tuning");
-    report = model::tune_model(
-        applied.program, *device, *cache, records,
-        {.budget = budget,
-         .fusion = args.model.fusion,
-         .layout = args.model.layout,
-         .is_simplified = applied.is_simplified,
-         .passes = args.model.passes.get(),
-         .kernels = args.kernels,
-         .progress = [&](const model::TuneProgress &now) { progress.show(progress_text(now)); },
-         .warn = warn});
-  }
-  report::Document document;
+      import(args.model), args.model.precision, device.target(), args.model.passes.get());
   document.text("precision", applied.summary);
+  options.layout = args.model.layout;
+  options.is_simplified = applied.is_simplified;
+  return model::tune_model(applied.program, device, cache, records, options);
+}
+
+void tune_file(const TuneArguments &args, runtime::RecordStore &records) {
+  std::optional<Progress> progress("tuning");
+  const model::TuneOptions options{
+      .budget = parse_budget(args.budget),
+      .fusion = args.model.fusion,
+      .passes = args.model.passes.get(),
+      .kernels = args.kernels,
+      .progress = [&](const model::TuneProgress &now) { progress->show(progress_text(now)); },
+      .warn = warn};
+  const auto device =
+      api::open_device(args.model.device.empty() ? "cpu" : args.model.device, args.model.threads);
+  const auto cache = api::open_cache(args.model, log_to_stderr());
+  report::Document document;
+  const model::TuneReport report =
+      is_recipe(args.model.model) ? train::tune_step(train::read_recipe(args.model.model), *device,
+                                                     *cache, records, options)
+                                  : tune_program(args, *device, *cache, records, options, document);
+  progress.reset();
   document.line("device", fmt::format("{} ({})", device->name(), device->target().name),
                 {{"device", device->name()}, {"target", device->target().name}});
   document.text("summary", api::summary(report));
@@ -138,7 +148,7 @@ void tune(const TuneArguments &args) {
   if (!args.import_files.empty())
     import_records(args, *records);
   if (!args.model.model.empty())
-    tune_onnx(args, *records);
+    tune_file(args, *records);
   if (args.export_file.empty())
     return;
   const std::vector<runtime::TuningRecord> all = records->all();
@@ -153,11 +163,13 @@ void add_tune(CLI::App &app) {
   auto args = std::make_shared<TuneArguments>();
   CLI::App *verb = app.add_subcommand(
       "tune", "Measure schedules on this device and record the best; run and bench use them");
-  verb->footer("Examples:\n"
-               "  tilefuse tune model.onnx --device cpu --budget 60s\n"
-               "  tilefuse tune --export records.jsonl\n"
-               "  tilefuse tune --import records.jsonl\n"
-               "What was tried is noted as it goes: started again, tuning goes on where it was.");
+  verb->footer(
+      "Examples:\n"
+      "  tilefuse tune model.onnx --device cpu --budget 60s\n"
+      "  tilefuse tune recipe.toml --device cuda --budget 10m    the gradients of its step\n"
+      "  tilefuse tune --export records.jsonl\n"
+      "  tilefuse tune --import records.jsonl\n"
+      "What was tried is noted as it goes: started again, tuning goes on where it was.");
   add_model_options(*verb, args->model);
   verb->get_option("model")->required(false);
   for (const char *other : {"--algorithm", "--dump", "--split"})
@@ -172,7 +184,10 @@ void add_tune(CLI::App &app) {
   verb->add_option("--import", args->import_files,
                    "Merge records from there: of one device, the faster verified one stays")
       ->type_name("FILE");
-  verb->callback([args] {
+  verb->callback([args, verb] {
+    static constexpr std::array kKnown = {"--budget", "--kernel", "--export", "--import", "--fuse"};
+    if (is_recipe(args->model.model))
+      check_recipe_options(*verb, kKnown);
     tune(*args);
     report_passes(*args->model.passes);
   });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 
 #include "api/work.h"
 #include "base/error.h"
@@ -15,6 +16,7 @@
 #include "pass_options.h"
 #include "progress.h"
 #include "prose.h"
+#include "recipe_options.h"
 #include "run_inputs.h"
 #include "schedule/legal.h"
 #include "schedule/members.h"
@@ -154,7 +156,7 @@ void verify_recipe(const VerifyArguments &args) {
 }
 
 void verify(const VerifyArguments &args) {
-  if (args.model.model.ends_with(".toml"))
+  if (is_recipe(args.model.model))
     return verify_recipe(args);
   const std::string text = read_file(args.model.model);
   if (model::is_case(text))
@@ -171,6 +173,7 @@ void add_verify(CLI::App &app) {
       "verify", "Check every kernel of a model, of a recipe's training step, or a stored case, "
                 "against the reference");
   verb->footer("Examples:\n  tilefuse verify model.onnx --device opencl --reproducer fault.case\n"
+               "  tilefuse verify recipe.toml --device cuda\n"
                "  tilefuse verify fault.case");
   add_model_options(*verb, args->model);
   verb->add_option("--input", args->inputs,
@@ -182,7 +185,12 @@ void add_verify(CLI::App &app) {
   verb->add_option("--reproducer", args->reproducer, "Write the first wrong kernel there")
       ->type_name("FILE");
   add_output_options(*verb, args->out, false);
-  verb->callback([args] { verify(*args); });
+  verb->callback([args, verb] {
+    static constexpr std::array kKnown = {"--samples", "--reproducer", "--fuse"};
+    if (is_recipe(args->model.model))
+      check_recipe_options(*verb, kKnown);
+    verify(*args);
+  });
 }
 
 } // namespace tilefuse::tool
