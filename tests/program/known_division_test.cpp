@@ -35,10 +35,13 @@ TEST(HeldIntegers, StayFloats) {
   EXPECT_EQ(to_text(held_integers(read("f32(u8(round($0)))"))), "round(min(max($0, 0), 255))");
   EXPECT_EQ(to_text(held_integers(read("f32(i32(i8(min(round($0), 100))) + 3)"))),
             "round(min(max($0, -128), 100)) + 3");
+  EXPECT_EQ(to_text(held_integers(read("f32(i32($1) + -113)"))), "f32($1) + -113");
+  EXPECT_EQ(to_text(held_integers(read("u8(round($0) + 113)"))),
+            "u8(round(min(max($0, -113), 142)) + 113)");
 }
 
 TEST(HeldIntegers, OthersStayWhatTheyAre) {
-  for (const char *text : {"u8(round($0) + 113)", "f32(i32($1) + -113)", "f32(u8($0))"})
+  for (const char *text : {"u8(round($0))", "i32($1) + -113", "f32(u8($0))", "f32(i32($1) + 5000000)"})
     EXPECT_EQ(to_text(held_integers(read(text))), text);
 }
 

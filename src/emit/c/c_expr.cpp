@@ -13,6 +13,7 @@
 #include "emit/c/c_helpers.h"
 #include "emit/c/c_names.h"
 #include "kernel/build.h"
+#include "kernel/walk.h"
 #include "target/coarse.h"
 #include "target/dtype_traits.h"
 
@@ -260,6 +261,38 @@ std::string fma_text(CContext &cx, const Type &type, const kernel::Fma &node) {
   return fmt::format("fma({}, {}, {})", bare(a), bare(b), bare(c));
 }
 
+const kernel::Scalar *call_of(ExprRef expr, ScalarOp op) {
+  const auto *node = std::get_if<kernel::Scalar>(&expr->node);
+  return node != nullptr && node->op == op ? node : nullptr;
+}
+
+bool is_constant_within(ExprRef expr, double limit) {
+  const auto *constant = std::get_if<kernel::Const>(&expr->node);
+  return constant != nullptr && std::fabs(constant->value) <= limit;
+}
+
+// min(max(x, low), high), of constants.
+bool is_held(ExprRef expr, double limit) {
+  const kernel::Scalar *below = call_of(expr, ScalarOp::Min);
+  const kernel::Scalar *above = below != nullptr ? call_of(below->args[0], ScalarOp::Max) : nullptr;
+  return above != nullptr && is_constant_within(below->args[1], limit) &&
+         is_constant_within(above->args[1], limit);
+}
+
+// A whole number for every value: rounded by two additions (lower/post.h), or the sum with another.
+bool is_whole(ExprRef expr) {
+  if (const auto *constant = std::get_if<kernel::Const>(&expr->node))
+    return constant->value == std::floor(constant->value);
+  if (const kernel::Scalar *sum = call_of(expr, ScalarOp::Add))
+    return is_whole(sum->args[0]) && is_whole(sum->args[1]);
+  const kernel::Scalar *back = call_of(expr, ScalarOp::Sub);
+  const kernel::Scalar *there = back != nullptr ? call_of(back->args[0], ScalarOp::Add) : nullptr;
+  return there != nullptr && is_held(there->args[0], 0x1p22) &&
+         is_constant_within(back->args[1], 0x1.8p23) &&
+         kernel::is_same(back->args[1], there->args[1]) &&
+         std::get<kernel::Const>(back->args[1]->node).value == 0x1.8p23;
+}
+
 // A value that is rounded and then held within bounds: what is rounded, and the bounds that a
 // conversion which saturates leaves of them.
 struct Rounded {
@@ -269,8 +302,9 @@ struct Rounded {
 
 std::optional<Rounded> rounded(DType to, ExprRef expr) {
   const auto *node = std::get_if<kernel::Scalar>(&expr->node);
-  if (node != nullptr && node->op == ScalarOp::Round)
-    return Rounded{.value = node->args[0],
+  const bool rounds = node != nullptr && node->op == ScalarOp::Round;
+  if (rounds || is_whole(expr))
+    return Rounded{.value = rounds ? node->args[0] : expr,
                    .low = cast_to_integer(-HUGE_VAL, DType::F32, to),
                    .high = cast_to_integer(HUGE_VAL, DType::F32, to)};
   if (node == nullptr || (node->op != ScalarOp::Min && node->op != ScalarOp::Max))

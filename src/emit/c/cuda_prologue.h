@@ -99,6 +99,13 @@ template <> struct tf_converter<uint, float> {
 template <class To, int N, class From> struct tf_converter<tf_vec<To, N>, tf_vec<From, N>> {
   TF_MEMBER tf_vec<To, N> of(tf_vec<From, N> a) { tf_vec<To, N> r;
     _Pragma("unroll") TF_EACH r.v[i] = tf_converter<To, From>::of(a.v[i]); return r; } };
+template <int N> struct tf_converter<tf_vec<float, N>, tf_vec<uchar, N>> {
+  TF_MEMBER tf_vec<float, N> of(tf_vec<uchar, N> a) { tf_vec<float, N> r;
+    _Pragma("unroll") for (int i = 0; i < N; i += 4) { uint word = 0;
+      _Pragma("unroll") for (int k = i; k < N && k < i + 4; ++k) word |= (uint)a.v[k] << 8 * (k - i);
+      _Pragma("unroll") for (int k = i; k < N && k < i + 4; ++k)
+        r.v[k] = __uint_as_float(__byte_perm(word, 0x4B000000u, 0x7440u + (k - i))) - 8388608.0f; }
+    return r; } };
 template <class To, class From> TF To tf_convert(From a) { return tf_converter<To, From>::of(a); }
 #define TF_BOUND(NAME, OP) \
   template <int N> TF tf_vec<float, N> NAME(tf_vec<float, N> a, float bound) { \
@@ -144,9 +151,13 @@ template <int N> TF void tf_store_bfloat(ushort *p, tf_vec<float, N> a) {
 template <int N> TF void tf_store_bool(uchar *p, tf_vec<int, N> a) {
   _Pragma("unroll") TF_EACH p[i] = (uchar)(a.v[i] & 1); }
 template <class T, int N> struct __align__(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) tf_pack { T v[N]; };
-template <int N, class T> TF tf_vec<T, N> tf_wide(const T *p) {
-  const tf_pack<T, N> w = *(const tf_pack<T, N>*)p; tf_vec<T, N> r;
-  _Pragma("unroll") TF_EACH r.v[i] = w.v[i]; return r; }
+template <int N, class T> TF tf_vec<T, N> tf_wide(const T *p) { tf_vec<T, N> r;
+  if constexpr (sizeof(T) == 1 && N % 4 == 0) {
+    const tf_pack<uint, N / 4> w = *(const tf_pack<uint, N / 4>*)p;
+    _Pragma("unroll") TF_EACH r.v[i] = (T)(w.v[i / 4] >> 8 * (i % 4));
+  } else { const tf_pack<T, N> w = *(const tf_pack<T, N>*)p;
+    _Pragma("unroll") TF_EACH r.v[i] = w.v[i]; }
+  return r; }
 template <int N> TF tf_vec<float, N> tf_wide_half(const ushort *p) {
   const tf_pack<ushort, N> w = *(const tf_pack<ushort, N>*)p; tf_vec<float, N> r;
   _Pragma("unroll") TF_EACH r.v[i] = tf_half(w.v[i]); return r; }

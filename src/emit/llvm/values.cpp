@@ -75,14 +75,20 @@ llvm::Value *float_to_half_like(Ir &ir, DType elem, llvm::Value *value) {
                           same_lanes(ir.getInt16Ty(), value));
 }
 
-// Vectors of narrow integers by way of 32 bits: LLVM would convert them lane by lane.
-llvm::Value *float_to_narrow(Ir &ir, const kernel::Type &to, llvm::Value *value) {
+// Vectors of integers of up to 32 bits: LLVM would convert them lane by lane.
+llvm::Value *float_to_lanes(Ir &ir, const kernel::Type &to, llvm::Value *value) {
+  const bool has_all = is_narrow(to.elem) || value->getType()->getScalarType()->isDoubleTy();
+  const double largest = has_all ? highest(to.elem) : 0x1.fffffep30; // that fits
   const auto bound = [&](double number) { return llvm::ConstantFP::get(value->getType(), number); };
   llvm::Value *low = bound(lowest(to.elem));
-  llvm::Value *high = bound(highest(to.elem));
+  llvm::Value *high = bound(largest);
   llvm::Value *above = ir.CreateSelect(ir.CreateFCmpOGT(value, low), value, low);
   llvm::Value *inside = ir.CreateSelect(ir.CreateFCmpOLT(above, high), above, high);
   llvm::Value *whole = ir.CreateFPToSI(inside, same_lanes(ir.getInt32Ty(), value));
+  if (!has_all)
+    whole =
+        ir.CreateSelect(ir.CreateFCmpOGT(value, high),
+                        llvm::ConstantInt::get(whole->getType(), std::int64_t{INT32_MAX}), whole);
   if (!is_unsigned(to.elem)) // what is no number is the low bound here, and must be 0
     whole = ir.CreateSelect(ir.CreateFCmpORD(value, value), whole,
                             llvm::Constant::getNullValue(whole->getType()));
@@ -90,8 +96,8 @@ llvm::Value *float_to_narrow(Ir &ir, const kernel::Type &to, llvm::Value *value)
 }
 
 llvm::Value *float_to_integer(Ir &ir, const kernel::Type &to, llvm::Value *value) {
-  if (is_narrow(to.elem) && to.lanes > 1)
-    return float_to_narrow(ir, to, value);
+  if ((is_narrow(to.elem) || to.elem == DType::I32) && to.lanes > 1)
+    return float_to_lanes(ir, to, value);
   llvm::Type *memory = same_lanes(memory_scalar(ir, to.elem), value);
   const auto id = is_unsigned(to.elem) ? llvm::Intrinsic::fptoui_sat : llvm::Intrinsic::fptosi_sat;
   llvm::Value *narrow = ir.CreateIntrinsic(id, {memory, value->getType()}, {value});

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/index.h"
@@ -423,18 +424,18 @@ private:
       values_.erase(out);
   }
 
-  // Less its zero point, as 16-bit integers.
-  TensorId centred(const Term &term, const std::string &origin) {
+  // Less its zero point, as 16-bit integers, or as bytes that wrap.
+  TensorId centred(const Term &term, DType type, const std::string &origin) {
     if (is_single(term.offset, 0))
       return term.whole;
-    const auto [known, is_new] = centred_.try_emplace({term.whole, term.offset.single()});
+    const auto [known, is_new] = centred_.try_emplace({term.whole, term.offset.single(), type});
     if (!is_new)
       return known->second;
     Operands operands;
     Expr expr = call(ScalarOp::Add, {cast(operands.read(program_, term.whole), DType::I32),
                                      constant(term.offset.single(), DType::I32)});
-    const TensorId out = add_tensor(term.whole, DType::I16);
-    keep({out, Map{cast(std::move(expr), DType::I16), operands.ids()}, origin});
+    const TensorId out = add_tensor(term.whole, type);
+    keep({out, Map{cast(std::move(expr), type), operands.ids()}, origin});
     return known->second = out;
   }
 
@@ -445,7 +446,8 @@ private:
     const Shape from = program_[term.whole].shape;
     if (!reach || !is_narrow(program_[term.whole].type))
       return std::nullopt;
-    Contraction copy = identity(centred(term, statement.origin), from.size());
+    const DType type = program_[term.whole].type;
+    Contraction copy = identity(centred(term, type, statement.origin), from.size());
     Shape shape;
     for (std::size_t d = 0; d < from.size(); ++d) {
       const std::int64_t before = std::max<std::int64_t>(0, -(*reach)[d].low);
@@ -454,18 +456,17 @@ private:
       subscript.constant = subscript.constant + Rational(before);
       shape.push_back(before + std::max(from[d], (*reach)[d].high + 1));
     }
-    const auto add = [&](DType type) {
+    const auto add = [&] {
       const TensorId id = add_tensor(term.whole, type);
       program_[id].shape = shape;
       return id;
     };
-    const TensorId wide = add(DType::I16), result = add(program_[term.whole].type);
+    const TensorId wide = add(), result = add();
     keep({wide, std::move(copy), statement.origin});
     Operands operands;
     Expr expr = call(ScalarOp::Add, {cast(operands.read(program_, wide), DType::I32),
                                      constant(-term.offset.single(), DType::I32)});
-    keep({result, Map{cast(std::move(expr), program_[result].type), operands.ids()},
-          statement.origin});
+    keep({result, Map{cast(std::move(expr), type), operands.ids()}, statement.origin});
     return result;
   }
 
@@ -485,7 +486,7 @@ private:
     }
     if (elems(program_[term->whole].shape) > kMostProducts && !taps.count)
       return keep(std::move(statement));
-    access.tensor = centred(*term, statement.origin);
+    access.tensor = centred(*term, DType::I16, statement.origin);
     sum(std::move(statement), single_grid(0), scale);
   }
 
@@ -523,7 +524,8 @@ private:
         }
     const std::optional<Grid> offset = offset_of(statement, terms);
     for (std::size_t k = 0; k < 2; ++k)
-      body.in[k].tensor = offset ? terms[k]->whole : centred(*terms[k], statement.origin);
+      body.in[k].tensor =
+          offset ? terms[k]->whole : centred(*terms[k], DType::I16, statement.origin);
     sum(std::move(statement), offset.value_or(single_grid(0)), *scale);
   }
 
@@ -556,7 +558,7 @@ private:
   std::vector<Statement> statements_;
   std::map<TensorId, Scaled> values_;  // what a tensor stands for
   std::map<TensorId, Grid> constants_; // computed of constants alone
-  std::map<std::pair<TensorId, double>, TensorId> centred_;
+  std::map<std::tuple<TensorId, double, DType>, TensorId> centred_;
 };
 
 } // namespace
