@@ -10,7 +10,6 @@
 #include <cmath>
 
 #include "base/index.h"
-#include "cost/expression.h"
 #include "cost/footprint.h"
 #include "cost/gpu/core_results.h"
 #include "cost/gpu/fed_ring.h"
@@ -107,16 +106,18 @@ double CoreModel::step_cycles(double resident) const {
          rates.mma_step_cycles;
 }
 
-// Of all resident blocks' results, with what post-ops read and issue.
+// Of all resident blocks' results, with what post-ops read and issue. A block's own loads, arithmetic
+// and stores wait for each other; those of others overlap.
 double CoreModel::store_cycles(double resident) const {
   const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
   const auto results = static_cast<double>(gemm.tile.rows * gemm.tile.columns);
   const double bytes =
       results * (static_cast<double>(size_bytes(out.type)) + operand_bytes(gemm.nest));
+  const double moved =
+      std::max(bytes / rates.store_bytes_per_cycle, scattered_cycles(gemm, target));
   const double issued =
-      results * expression_slots(gemm.nest.post, true) / (rates.schedulers * rates.scheduler_lanes);
-  return resident *
-         std::max({bytes / rates.store_bytes_per_cycle, issued, scattered_cycles(gemm, target)});
+      results * post_slots(gemm.nest) / (rates.schedulers * rates.scheduler_lanes);
+  return resident * std::max(moved, issued) + std::min(moved, issued);
 }
 
 double CoreModel::unique_bytes() const { return touched_bytes(gemm.nest) + fed.memory_bytes; }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/index.h"
+#include "cost/expression.h"
 #include "nest/index.h"
 
 namespace tilefuse::cost {
@@ -13,6 +14,8 @@ namespace {
 
 // Neighbouring pixels that the work-items of a warp store at once.
 constexpr double kPixels = 8;
+// A bias, a residual and a bound.
+constexpr double kPlainSlots = 6;
 
 // Of a tensor that is read once for each result.
 std::int64_t results_of(const nest::Nest &nest) {
@@ -50,6 +53,10 @@ double whole_operands(const nest::Nest &nest) {
       std::count_if(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
         return nest.slots[extra.slot].elems >= results_of(nest);
       }));
+}
+
+double post_slots(const nest::Nest &nest) {
+  return std::max(0.0, expression_slots(nest.post, true) - kPlainSlots);
 }
 
 double scattered_cycles(const schedule::Gemm &gemm, const Target &target) {

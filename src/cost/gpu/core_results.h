@@ -16,5 +16,8 @@ double scattered_cycles(const schedule::Gemm &gemm, const Target &target);
 double whole_operands(const nest::Nest &nest);
 // Bytes of them for each result.
 double operand_bytes(const nest::Nest &nest);
+// Operations of post-ops for each result, beyond those that the models' rates of storing were fitted
+// with.
+double post_slots(const nest::Nest &nest);
 
 } // namespace tilefuse::cost

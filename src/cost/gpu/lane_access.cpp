@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "base/index.h"
@@ -61,7 +62,8 @@ struct Digit {
 struct Vector {
   std::int64_t width = 1;
   std::int64_t stride = 1;
-  std::int64_t elem = 4; // bytes
+  std::int64_t elem = 4;  // bytes
+  std::int64_t apart = 0; // bytes of which what else moves it is a multiple; 0: as lanes are
 };
 
 // All that an access depends on.
@@ -139,6 +141,7 @@ void touch(const std::vector<std::int64_t> &addresses, std::size_t begin, std::s
 // The widest piece up to 16 bytes that divides every vector and its address.
 std::int64_t piece_bytes(const Vector &vector, const std::vector<std::int64_t> &addresses) {
   std::int64_t all = vector.stride == 1 ? vector.width * vector.elem : vector.elem;
+  all = std::gcd(all, vector.apart);
   for (const std::int64_t address : addresses)
     all = std::gcd(all, address);
   std::int64_t piece = vector.elem;
@@ -175,15 +178,26 @@ LaneAccess counted(const Lanes &lanes) {
 // All numbers that an access depends on.
 std::vector<std::int64_t> key_of(const Lanes &lanes) {
   std::vector<std::int64_t> key = {lanes.count,       lanes.vector.width, lanes.vector.stride,
-                                   lanes.vector.elem, lanes.warp,         lanes.banks,
-                                   lanes.sector_bytes};
+                                   lanes.vector.elem, lanes.vector.apart, lanes.warp,
+                                   lanes.banks,       lanes.sector_bytes};
   for (const Digit &digit : lanes.digits)
     key.insert(key.end(), {digit.values, digit.step});
   return key;
 }
 
+// Of an operand in memory, of which all indices but the vector's move the first element.
+std::int64_t bytes_apart(const LaneView &view, const nest::Operand &operand) {
+  const std::optional<IndexId> vector = vector_index(view.schedule);
+  const Strides strides = in_place(view.nest, operand);
+  std::int64_t apart = operand.offset;
+  for (const IndexId i : strides.ids())
+    if (i != vector && extent(view.nest, i) > 1)
+      apart = std::gcd(apart, strides[i]);
+  return apart * size_bytes(type_of(view.nest, operand));
+}
+
 LaneAccess access(const LaneView &view, const Strides &strides, std::int64_t elem,
-                  std::int64_t near) {
+                  std::int64_t near, std::int64_t apart = 0) {
   const Schedule &schedule = view.schedule;
   Lanes lanes{.count = group_size(schedule),
               .digits = digits_of(schedule, strides, elem),
@@ -192,7 +206,7 @@ LaneAccess access(const LaneView &view, const Strides &strides, std::int64_t ele
               .banks = view.target.local_banks,
               .sector_bytes = view.target.sector_bytes};
   if (const auto index = vector_index(schedule); index && strides[*index] != 0)
-    lanes.vector = {schedule.splits[*index].vec, strides[*index], elem};
+    lanes.vector = {schedule.splits[*index].vec, strides[*index], elem, apart};
   const auto [found, is_new] = view.counts.try_emplace(key_of(lanes));
   if (is_new)
     found->second = counted(lanes);
@@ -221,7 +235,8 @@ LaneAccess input_access(const LaneView &view, int input, const InputPlace &place
 
 LaneAccess operand_access(const LaneView &view, const nest::Operand &operand, std::int64_t near) {
   const DType type = type_of(view.nest, operand);
-  return access(view, in_place(view.nest, operand), size_bytes(type), near);
+  return access(view, in_place(view.nest, operand), size_bytes(type), near,
+                near == 1 ? bytes_apart(view, operand) : 0);
 }
 
 // Rows without gaps, cut where a warp's request ends; a cut at any element reaches into one more

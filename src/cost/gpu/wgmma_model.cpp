@@ -11,10 +11,10 @@
 #include <numeric>
 
 #include "base/index.h"
-#include "cost/expression.h"
 #include "cost/footprint.h"
 #include "cost/gpu/core_results.h"
 #include "cost/gpu/fed_ring.h"
+#include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
@@ -32,8 +32,8 @@ namespace {
 
 constexpr int kShallow = 3;            // buffers
 constexpr double kResultCycles = 5.72; // of a four warps' 128 results at the end of a tile
-constexpr double kPlainSlots = 6;      // of post-ops, in these cycles
 constexpr double kLongerStore = 1.4;   // results that leave in boxes
+constexpr double kLongerNarrow = 3;    // results that leave in less than words
 constexpr double kLongerExchange = 2;  // results that warps exchange
 constexpr double kFetchedCycles = 3;   // of such that were fetched ahead
 constexpr double kNotOverlapped = 0.15;
@@ -49,6 +49,7 @@ constexpr double kGatherTile = 700;    // until its pixels are placed
 constexpr double kGroupRows = 64;
 constexpr double kStepBytes = 32; // of depth, by one instruction
 constexpr double kItems = 128;
+constexpr double kWordBytes = 4;
 constexpr double kBarrierBytes = 16; // of a buffer: full and empty
 
 struct WgmmaModel {
@@ -227,13 +228,19 @@ double WgmmaModel::operand_cycles() const {
          (whole_operands(gemm.nest) - fetched) * rates.operand_read_cycles;
 }
 
+// By a work-item at once.
+double stored_bytes(const schedule::Gemm &gemm) {
+  const auto run = static_cast<double>(gemm.schedule.splits[gemm.roles.channel].vec);
+  return run * static_cast<double>(size_bytes(type_of(gemm.nest, gemm.nest.out)));
+}
+
 double WgmmaModel::result_cycles() const {
   const double longer = gemm.schedule.store == schedule::Store::Tma ? kLongerStore
                         : exchanges(gemm)                           ? kLongerExchange
+                        : stored_bytes(gemm) < kWordBytes           ? kLongerNarrow
                                                                     : 1;
-  const double post = std::max(0.0, expression_slots(gemm.nest.post, true) - kPlainSlots);
   const double issued = static_cast<double>(gemm.tile.warp_rows * gemm.tile.warp_columns) / kItems *
-                        (kResultCycles * longer + operand_cycles() + post);
+                        (kResultCycles * longer + operand_cycles() + post_slots(gemm.nest));
   return std::max(issued, scattered_cycles(gemm, target)) /
          static_cast<double>(gemm.schedule.tiles.split_k);
 }
