@@ -44,10 +44,10 @@ print((pages() - start) * 4096)
 """
 
 
-def info(name, dims):
-    """A float tensor whose dimensions are numbers or symbols."""
+def info(name, dims, number=1):
+    """A tensor of ONNX's type of that number, float, whose dimensions are numbers or symbols."""
     shape = b"".join(field(1, field(1, dim) if isinstance(dim, int) else field(2, dim)) for dim in dims)
-    return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+    return field(1, name) + field(2, field(1, field(1, number) + field(2, shape)))
 
 
 def integers(name, values, shape=None):
@@ -231,6 +231,21 @@ class Provider(ToolTest):
             feeds = {"x": np.random.default_rng(2).standard_normal((1, 3, 9, 9)).astype(np.float32),
                      "positive": np.array(positive), "shift": np.array(0.5, np.float32)}
             self.assert_near(session.run(None, feeds), want.run(None, feeds), 1e-5)
+
+    def test_integers(self):
+        self.need_device("cpu")
+        numbers = {np.uint8: 2, np.int8: 3, np.uint16: 4, np.int16: 5, np.int32: 6, np.int64: 7, np.uint32: 12, np.uint64: 13}
+
+        def cast(read, made, number):
+            return node("Cast", [read], [made]) + field(5, field(1, "to") + field(3, number) + field(20, 2))
+
+        for kind, number in numbers.items():
+            model = onnx_model([cast("x", "a", 1), node("Add", ["a", "one"], ["b"]), node("Abs", ["b"], ["c"]), cast("c", "y", number)],
+                               [info("x", [6], number)], [info("y", [6], number)], [float_tensor("one", [1], [1])])
+            want, (session, log) = self.reference(model), self.session(model, INFO, min_nodes="1")
+            self.assertIn("tilefuse takes 4 of 4 nodes in 1 group", log)
+            feeds = {"x": np.array([0, 1, 2, 7, 100, np.iinfo(kind).min // 2], kind)}
+            np.testing.assert_array_equal(session.run(None, feeds)[0], want.run(None, feeds)[0])
 
     def test_threads(self):
         self.need_device("cpu")
