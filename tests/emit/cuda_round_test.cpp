@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requantisation in CUDA C++: a value that is rounded, held within whole bounds and converted to
-// bytes is one conversion, which rounds and saturates two at a time.
+// Bytes in CUDA C++: a value that is rounded, held within whole bounds and converted to bytes is one
+// conversion, which rounds and saturates two at a time; maxima and minima are of four at once.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -64,6 +64,23 @@ TEST(CudaRound, OtherValuesAreConvertedStepByStep) {
   old.features = {};
   EXPECT_EQ(stored("i8", "round(x[lane * 8 .. 8])", old).code.find("tf_rounded<char>(tf_wide"),
             std::string::npos);
+}
+
+TEST(CudaRound, MaximaOfBytesAreOfWords) {
+  for (const char *type : {"u8", "i8"})
+    for (const char *op : {"max", "min"}) {
+      const Package package = make_cuda_emitter()->emit(kernel::parse_kernel(fmt::format(R"(
+kernel extremes blocks 1 block_size 32 {{
+  global const x {0}[512]
+  global y {0}[256]
+  y[lane * 8 .. 8] = {1}(x[lane * 8 .. 8], x[lane * 8 + 256 .. 8])
+}})",
+                                                                                         type, op)),
+                                                        cuda_target());
+      expect_clean({package});
+      EXPECT_NE(package.code.find(fmt::format("tf_bytes_{}(tf_wide<8>(b0 + (lane * 8)), ", op)),
+                std::string::npos);
+    }
 }
 
 } // namespace

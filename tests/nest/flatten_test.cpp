@@ -211,6 +211,21 @@ TEST(Flatten, MaximumOverPaddingAloneIsZero) {
   EXPECT_EQ(memory.get(TensorId{1}, {3}), 0);
 }
 
+// Of a byte that no input has, -128 or another, only a wider type can tell.
+TEST(Flatten, MaximaOfBytesAreKeptAsBytesWhereNoWindowIsEmpty) {
+  Program program = one_operand(Agg::Max, {3}, {4}, 2);
+  program[TensorId{0}].type = program[TensorId{1}].type = DType::I8;
+  body_of(program).out = {affine(2, {{0, 1}})};
+  body_of(program).in[0].subscripts = {affine(2, {{0, 2}, {1, 1}}, -2)};
+  body_of(program).constraints = {{affine(2, {{1, 1}}), 2}};
+  const program::StoredProgram padded = test::row_major_storage(program);
+  const std::string some_empty = only_nest(padded);
+  EXPECT_NE(some_empty.find("  acc i32 = max\n"), std::string::npos) << some_empty;
+  body_of(program).in[0].subscripts = {affine(2, {{0, 1}, {1, 1}}, -1)};
+  EXPECT_NE(only_nest(test::row_major_storage(program)).find("  acc i8 = max\n"),
+            std::string::npos);
+}
+
 TEST(Flatten, NamesTheUnboundedIndex) {
   Program program = one_operand(Agg::Sum, {4}, {4}, 2);
   body_of(program).out = {affine(2, {{0, 1}})};

@@ -37,6 +37,7 @@ struct CWords {
   std::string_view restrict_word;
   std::string_view block_index; // as an int
   std::string_view lane_index;
+  std::string_view bytes;  // prefix of functions of four bytes at once: maxima, minima; or empty
   bool by_element = false; // vectors of any alignment are read so: parts of them without a branch
   // A quirk of its compiler: in kernels that hold at most so many values in registers, parts of
   // vectors of elements below 4 bytes are selected and not branched to, so that several loads are

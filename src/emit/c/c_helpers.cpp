@@ -93,7 +93,10 @@ std::string fill_type(const CContext &cx, DType elem) { return cx.language.value
 } // namespace
 
 std::string select_helper(CContext &cx, ScalarOp min_or_max, const Type &type) {
+  constexpr int kWord = 4;
   const bool is_max = min_or_max == ScalarOp::Max;
+  if (!cx.words().bytes.empty() && is_byte(type.elem) && type.lanes % kWord == 0)
+    return fmt::format("{}{}", cx.words().bytes, is_max ? "max" : "min");
   const std::string c_type = value_type(cx, type);
   const std::string name = fmt::format("tf_{}_{}{}", is_max ? "max" : "min", type_tag(type),
                                        type.lanes == 1 ? wide_suffix(cx) : "");

@@ -44,6 +44,7 @@ constexpr CWords kWords = {
     .restrict_word = "__restrict__",
     .block_index = "blockIdx.x",
     .lane_index = "threadIdx.x",
+    .bytes = "tf_bytes_",
     .by_element = true,
     .select_registers = 96,
 };

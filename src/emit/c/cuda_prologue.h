@@ -21,6 +21,10 @@ typedef unsigned long long ulong;
 #define TF_EACH for (int i = 0; i < N; ++i)
 template <class T, int N> struct alignas(N * sizeof(T) % 16 == 0  ? 16
                                         : N * sizeof(T) % 8 == 0 ? 8 : alignof(T)) tf_vec { T v[N]; };
+template <int N> struct alignas(N % 16 == 0 ? 16 : N % 8 == 0 ? 8 : 4) tf_vec<uchar, N> {
+  union { uchar v[N]; uint w[(N + 3) / 4]; }; };
+template <int N> struct alignas(N % 16 == 0 ? 16 : N % 8 == 0 ? 8 : 4) tf_vec<char, N> {
+  union { char v[N]; uint w[(N + 3) / 4]; }; };
 template <int BYTES> struct tf_int;
 template <> struct tf_int<1> { typedef char type; };
 template <> struct tf_int<2> { typedef short type; };
@@ -150,11 +154,16 @@ template <int N> TF void tf_store_bfloat(ushort *p, tf_vec<float, N> a) {
   _Pragma("unroll") TF_EACH p[i] = tf_bfloat_bits(a.v[i]); }
 template <int N> TF void tf_store_bool(uchar *p, tf_vec<int, N> a) {
   _Pragma("unroll") TF_EACH p[i] = (uchar)(a.v[i] & 1); }
+#define TF_BYTES(NAME, TYPE, OF) \
+  template <int N> TF tf_vec<TYPE, N> NAME(tf_vec<TYPE, N> a, tf_vec<TYPE, N> b) { \
+    _Pragma("unroll") for (int i = 0; i < N / 4; ++i) a.w[i] = OF(a.w[i], b.w[i]); return a; }
+TF_BYTES(tf_bytes_max, uchar, __vmaxu4) TF_BYTES(tf_bytes_min, uchar, __vminu4)
+TF_BYTES(tf_bytes_max, char, __vmaxs4) TF_BYTES(tf_bytes_min, char, __vmins4)
 template <class T, int N> struct __align__(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) tf_pack { T v[N]; };
 template <int N, class T> TF tf_vec<T, N> tf_wide(const T *p) { tf_vec<T, N> r;
   if constexpr (sizeof(T) == 1 && N % 4 == 0) {
     const tf_pack<uint, N / 4> w = *(const tf_pack<uint, N / 4>*)p;
-    _Pragma("unroll") TF_EACH r.v[i] = (T)(w.v[i / 4] >> 8 * (i % 4));
+    _Pragma("unroll") for (int i = 0; i < N / 4; ++i) r.w[i] = w.v[i];
   } else { const tf_pack<T, N> w = *(const tf_pack<T, N>*)p;
     _Pragma("unroll") TF_EACH r.v[i] = w.v[i]; }
   return r; }

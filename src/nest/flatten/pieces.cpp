@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "nest/flatten/flat_statement.h"
 #include "nest/integer/checked.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -339,6 +340,16 @@ DType PieceBuilder::value_type() const {
   internal_error("unknown combination", __FILE__, __LINE__);
 }
 
+// Of the accumulator. A maximum or minimum of narrow integers needs no more than their type, unless
+// that of no points is to be told apart.
+DType PieceBuilder::kept_type(bool reaches_all) const {
+  const DType type = value_type();
+  const bool picks_one = body_.agg == program::Agg::Max || body_.agg == program::Agg::Min;
+  return picks_one && body_.comb == Comb::None && is_narrow(type) && reaches_all
+             ? type
+             : accumulator_type(type);
+}
+
 // A maximum or minimum over no points is 0.
 program::Expr PieceBuilder::post(const Nest &nest, bool reaches_all) const {
   program::Expr value = program::acc(nest.acc_type);
@@ -370,7 +381,7 @@ FlatStatement PieceBuilder::computed(const Space &space, bool reaches_all) const
     dim.guarded = true;
   }
   nest.out = operand(builder, statement_.out, 0, variables);
-  nest.acc_type = accumulator_type(value_type());
+  nest.acc_type = kept_type(reaches_all);
   add_constraints(nest, row, variables);
   nest.post = post(nest, reaches_all);
   nest.name = stem(nest);

@@ -68,6 +68,7 @@ private:
                        const std::vector<Linear> &variables) const;
   void check_assignment(const Space &space) const;
   DType value_type() const;
+  DType kept_type(bool reaches_all) const;
   program::Expr post(const Nest &nest, bool reaches_all) const;
 
   const program::StoredProgram &stored_;
