@@ -10,23 +10,54 @@ namespace tilefuse::model {
 using program::BufferId;
 using program::TensorId;
 
-Execution::Execution(const Resident &resident, std::span<const PlacedPort> placed)
+namespace {
+
+std::int64_t align_up(std::int64_t bytes, std::int64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+} // namespace
+
+Execution::Execution(const Resident &resident, std::span<const PlacedPort> placed,
+                     runtime::Memory *arena)
     : resident_(&resident), placed_(resident.plan().buffers.size()),
       uses_(resident.plan().buffers.size()) {
   for (const PlacedPort &each : placed) {
     TILEFUSE_CHECK(is_alone(each.port), "a port is placed that shares its buffer");
     placed_[at(buffer_of(each.port))] = each.place;
   }
-  allocate();
+  allocate(arena);
   load_kernels();
 }
 
-void Execution::allocate() {
+std::int64_t Execution::arena_bytes(const Resident &resident) {
+  return resident.plan().activation_bytes - resident.plan().arena_begin;
+}
+
+// What has a place already needs none here. Ports, and what has to stay zero, lie in front of what is
+// needed during a run alone.
+void Execution::allocate(runtime::Memory *arena) {
   const Plan &plan = resident_->plan();
-  activations_ = resident_->device().allocate(std::max<std::int64_t>(plan.activation_bytes, 1));
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b)
-    if (plan.buffers[b].is_used && resident_->compiled().stored.buffers[b].needs_zero)
-      resident_->device().fill_zero(place_of(static_cast<BufferId>(b)));
+  runtime::Device &device = resident_->device();
+  std::int64_t own = 0;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const PlacedBuffer &buffer = plan.buffers[b];
+    if (!buffer.is_used || placed_[b].memory != nullptr)
+      continue;
+    placed_[b] = {nullptr, buffer.is_shared ? buffer.offset - plan.arena_begin : own, buffer.bytes};
+    own += buffer.is_shared ? 0 : align_up(buffer.bytes, device.alignment());
+  }
+  bytes_ = own + (arena == nullptr ? arena_bytes(*resident_) : 0);
+  activations_ = device.allocate(std::max<std::int64_t>(bytes_, 1));
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    if (!plan.buffers[b].is_used || placed_[b].memory != nullptr)
+      continue;
+    const bool is_shared = plan.buffers[b].is_shared;
+    placed_[b].memory = is_shared && arena != nullptr ? arena : activations_.get();
+    placed_[b].offset += is_shared && arena == nullptr ? own : 0;
+    if (resident_->compiled().stored.buffers[b].needs_zero)
+      device.fill_zero(placed_[b]);
+  }
 }
 
 void Execution::load_kernels() {
@@ -52,12 +83,7 @@ BufferId Execution::buffer_of(Port port) const {
   return stored.windows[at(ids.at(port.position))].buffer;
 }
 
-runtime::Binding Execution::place_of(BufferId id) const {
-  if (placed_[at(id)].memory != nullptr)
-    return placed_[at(id)];
-  const PlacedBuffer &placed = resident_->plan().buffers[at(id)];
-  return {activations_.get(), placed.offset, placed.bytes};
-}
+runtime::Binding Execution::place_of(BufferId id) const { return placed_[at(id)]; }
 
 runtime::Binding Execution::own(Port port) const { return place_of(buffer_of(port)); }
 
@@ -76,8 +102,7 @@ bool Execution::is_alone(Port port) const {
 }
 
 bool Execution::is_bindable(Port port) const {
-  return is_alone(port) &&
-         !resident_->compiled().stored.buffers[at(buffer_of(port))].needs_zero;
+  return is_alone(port) && !resident_->compiled().stored.buffers[at(buffer_of(port))].needs_zero;
 }
 
 void Execution::bind(Port port, const runtime::Binding &to) {

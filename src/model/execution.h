@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One way to run a resident program: memory for its activations and its kernels, bound to it. The
 // program's inputs and outputs lie there too, or in memory of the caller's, from run to run
-// elsewhere. Several executions of one program share its constants.
+// elsewhere. Several executions of one program share its constants. What one needs during a run alone
+// may lie where that of others does, which run before or after it.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,10 @@ struct PlacedPort {
 class Execution {
 public:
   // The program outlives the result, and so does memory that ports are placed in; each is_alone().
-  explicit Execution(const Resident &resident, std::span<const PlacedPort> placed = {});
+  // `arena`: of arena_bytes(), for what is needed during a run alone; null: it has one of its own.
+  explicit Execution(const Resident &resident, std::span<const PlacedPort> placed = {},
+                     runtime::Memory *arena = nullptr);
+  static std::int64_t arena_bytes(const Resident &resident);
 
   // Where it lies in this execution's own memory.
   runtime::Binding own(Port port) const;
@@ -41,6 +45,8 @@ public:
   void bind(Port port, const runtime::Binding &to);
   // Queues one run.
   void launch() { resident_->device().launch_all(kernels_); }
+  // Of its own memory.
+  std::int64_t bytes() const { return bytes_; }
   std::span<runtime::Launchable *const> kernels() const { return kernels_; }
 
 private:
@@ -51,11 +57,12 @@ private:
 
   program::BufferId buffer_of(Port port) const;
   runtime::Binding place_of(program::BufferId id) const;
-  void allocate();
+  void allocate(runtime::Memory *arena);
   void load_kernels();
 
   const Resident *resident_;
-  std::vector<runtime::Binding> placed_; // by BufferId; without memory: in `activations_`
+  std::vector<runtime::Binding> placed_; // by BufferId, where it is used
+  std::int64_t bytes_ = 0;
   std::unique_ptr<runtime::Memory> activations_;
   std::vector<std::unique_ptr<runtime::Launchable>> loaded_;
   std::vector<runtime::Launchable *> kernels_; // loaded_, in order

@@ -32,6 +32,7 @@ public:
 
   std::span<runtime::Launchable *const> kernels() const { return execution_.kernels(); }
   const model::Resident &resident() const { return resident_; }
+  std::int64_t activation_bytes() const { return execution_.bytes(); }
 
   // Times of its kernels by the device's clock: of `passes` runs, that of median length.
   std::vector<model::KernelReport> profile(int passes) {

@@ -337,7 +337,7 @@ TrainingMemory Trainer::memory() const {
   if (state_->evaluator)
     phases.push_back(&state_->evaluator->phase());
   for (const Phase *phase : phases) {
-    memory.activations += phase->resident().plan().activation_bytes;
+    memory.activations += phase->activation_bytes();
     memory.constants += phase->resident().plan().weight_bytes;
   }
   return memory;
