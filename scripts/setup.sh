@@ -13,7 +13,7 @@ tests=(
   libgtest-dev librapidcheck-dev python3 python3-numpy python3-venv python3-pyopencl pkg-config debootstrap
   clang-19 libclang-rt-19-dev
   ocl-icd-libopencl1 pocl-opencl-icd oclgrind
-  libopenmpi-dev openmpi-bin
+  libopenmpi-dev openmpi-bin libmpich-dev mpich slurmctld slurmd slurm-client munge
   chromium-headless-shell tidy poppler-utils
 )
 bundle=(binutils patchelf dpkg-dev file)

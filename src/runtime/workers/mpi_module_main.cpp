@@ -30,7 +30,10 @@ TILEFUSE_MODULE int tilefuse_mpi_start(int *rank, int *count) {
   return code == MPI_SUCCESS ? MPI_Comm_size(MPI_COMM_WORLD, count) : code;
 }
 
-TILEFUSE_MODULE void tilefuse_mpi_end() { MPI_Finalize(); }
+TILEFUSE_MODULE void tilefuse_mpi_end() {
+  MPI_Type_free(&row_type);
+  MPI_Finalize();
+}
 
 TILEFUSE_MODULE int tilefuse_mpi_broadcast(void *bytes, int count) {
   return MPI_Bcast(bytes, count, MPI_BYTE, 0, MPI_COMM_WORLD);
