@@ -6,8 +6,9 @@ nothing of each other: what these lose is the machine's share (caches, memory, c
     bench/train_ranks.py TILEFUSE DATA [--batch 64] [--rounds 5] [--steps 12]
 
 DATA is the folder of models/ and datasets/. A round runs each form once, in turns. CSV: form, steps measured, pictures per second
-at the median step and at the quickest tenth of all rounds, and both over those of one rank; the first two steps of a run do not
-count. Needs two cores with nothing else to do, or many rounds of which the quickest tenth counts.
+at the median step and at the quickest tenth of all rounds, both over those of one rank, and the median of what a step waits for the
+exchange, which counts the wait for the other rank; the first two steps of a run do not count. Needs two cores with nothing else to
+do, or many rounds of which the quickest tenth counts.
 """
 import argparse
 import csv
@@ -52,22 +53,23 @@ class Bench:
         shutil.rmtree(self.folder / name, ignore_errors=True)
         return [self.arguments.tilefuse, "train", str(recipe), "-o", str(self.folder / name), "--device", "cpu", "--threads", "1"]
 
-    def seconds(self, name):
+    def steps(self, name):
+        """Of each step of a run its seconds, and those of its exchange."""
         with open(self.folder / name / "log.csv", encoding="utf-8") as log:
-            return [float(row["step_ms"]) * 1e-3 for row in csv.DictReader(log)][2:]
+            return [(float(row["step_ms"]) * 1e-3, float(row["exchange_wait_ms"]) * 1e-3) for row in csv.DictReader(log)][2:]
 
     def run(self, *commands):
         running = [subprocess.Popen(command, env=self.environment, stdout=subprocess.DEVNULL) for command in commands]
         if any([each.wait() for each in running]):
             raise SystemExit(f"{' '.join(commands[0])} failed")
 
-    def round(self, seconds):
+    def round(self, steps):
         self.run(self.command("one", 1))
-        seconds["one"] += self.seconds("one")
+        steps["one"] += self.steps("one")
         self.run(self.command("first", 1), self.command("second", 1))
-        seconds["apart"] += self.seconds("first") + self.seconds("second")
+        steps["apart"] += self.steps("first") + self.steps("second")
         self.run(MPIRUN + self.command("mpirun", 2))
-        seconds["mpirun"] += self.seconds("mpirun")
+        steps["mpirun"] += self.steps("mpirun")
 
 
 def main():
@@ -78,20 +80,22 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=12)
     arguments = parser.parse_args()
-    seconds = {"one": [], "apart": [], "mpirun": []}
+    steps = {"one": [], "apart": [], "mpirun": []}
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments, pathlib.Path(folder))
         bench.run(bench.command("warm", 1))  # compiles
         for _ in range(arguments.rounds):
-            bench.round(seconds)
+            bench.round(steps)
     rates = {}
-    for name, each in seconds.items():
+    for name, each in steps.items():
         pictures = arguments.batch * (1 if name == "one" else 2)
-        each.sort()
-        rates[name] = [pictures / each[len(each) // 2], pictures / each[len(each) // 10]]
-    print("form,steps,median_rate,best_rate,median_ratio,best_ratio")
-    for name, (median, best) in rates.items():
-        print(f"{name},{len(seconds[name])},{median:.1f},{best:.1f},{median / rates['one'][0]:.2f},{best / rates['one'][1]:.2f}")
+        seconds = sorted(step[0] for step in each)
+        waits = sorted(step[1] for step in each)
+        rates[name] = [pictures / seconds[len(each) // 2], pictures / seconds[len(each) // 10], waits[len(each) // 2] * 1e3]
+    print("form,steps,median_rate,best_rate,median_ratio,best_ratio,exchange_wait_ms")
+    for name, (median, best, wait) in rates.items():
+        ratios = f"{median / rates['one'][0]:.2f},{best / rates['one'][1]:.2f}"
+        print(f"{name},{len(steps[name])},{median:.1f},{best:.1f},{ratios},{wait:.2f}")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@
 TILEFUSE is the program, of a build or of an unpacked archive of scripts/bundle.sh. Needs NumPy; NCCL is taken from PyTorch's
 folder nvidia/nccl/lib unless TILEFUSE_NCCL says where it is. NVLink multicast stays off (NCCL_NVLS_ENABLE=0). Written into OUT:
 
-    workers.csv   who, workers, batch per GPU, order, round, step_ms (median of the last 20 of 60 steps), images_per_second,
+    workers.csv   who, workers, batch per GPU, order and, where it is not f32, the type of parts, round, step_ms (median of the last 20 of 60 steps), images_per_second,
                   exchange_wait_ms (mean of them, by the device's clock)
-    bits.csv      SHA-256 of the checkpoint after 50 steps of as many lanes as workers, by workers
+    bits.csv      SHA-256 of the checkpoint after 50 steps of as many lanes as workers, by workers: with parts of f32, of bf16,
+                  and with lanes that are normalised together
     *.log         what the programs said; the kernel cache stays there too, so that a second call starts warm
 
 Rounds take turns: one worker, several, PyTorch's one, PyTorch's several.
@@ -29,6 +30,7 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 PICTURES = 8192
 STEPS, BIT_STEPS = 60, 50
+BIT_FORMS = {"f32": {}, "bf16": {"parts": "bf16"}, "synced": {"batch_norm": "synced"}}
 RECIPE = """
 model = "{model}"
 precision = "{precision}"
@@ -41,8 +43,11 @@ threads = {threads}
 batch = {batch}
 lanes = {lanes}
 exchange = "{order}"
+parts = "{parts}"
 epochs = 1000
 limit = {limit}
+[parameters]
+batch_norm = "{batch_norm}"
 [optimizer]
 rate = 0.01
 decay = 1e-4
@@ -85,13 +90,13 @@ class Bench:
             images.flush()
             np.save(self.labels, source.integers(0, 1000, PICTURES).astype(np.int64))
 
-    def train(self, name, workers, lanes, limit, order="tree"):
+    def train(self, name, workers, lanes, limit, order="tree", parts="f32", batch_norm="train"):
         """Runs one training and returns its folder; what it says goes to NAME.log."""
         run = self.out / name
         shutil.rmtree(run, ignore_errors=True)
         recipe = self.out / f"{name}.toml"
         recipe.write_text(RECIPE.format(model=self.model, images=self.images, labels=self.labels, order=order, lanes=lanes,
-                                        limit=limit, batch=self.arguments.batch, precision=self.arguments.precision,
+                                        parts=parts, batch_norm=batch_norm, limit=limit, batch=self.arguments.batch, precision=self.arguments.precision,
                                         threads=max(2, (os.cpu_count() or 4) // 4)))
         command = [str(self.tool), "train", str(recipe), "-o", str(run), "--device", "cuda"]
         if workers > 1:
@@ -104,15 +109,16 @@ class Bench:
 
     def time(self, write):
         wanted = [1, self.arguments.workers]
-        for order in ("tree", "library"):
+        for form in ("tree", "tree bf16", "library"):
+            order, _, parts = form.partition(" ")
             for round_number in range(self.arguments.rounds):
-                for workers in wanted if order == "tree" else wanted[1:]:
-                    run = self.train(f"time_{workers}_{order}", workers, workers, STEPS, order)
+                for workers in wanted if form == "tree" else wanted[1:]:
+                    run = self.train(f"time_{workers}_{order}{parts}", workers, workers, STEPS, order, parts or "f32")
                     row = list(csv.DictReader(open(run / "log.csv", encoding="utf-8")))[-1]
                     step_ms = float(row["step_ms"])
-                    write("tilefuse", workers, self.arguments.batch, order, round_number, f"{step_ms:.3f}",
+                    write("tilefuse", workers, self.arguments.batch, form, round_number, f"{step_ms:.3f}",
                           f"{workers * self.arguments.batch / step_ms * 1e3:.1f}", f"{float(row['exchange_wait_ms']):.3f}")
-                if order == "tree" and "torch" in self.arguments.only:
+                if form == "tree" and "torch" in self.arguments.only:
                     self.time_torch(write, wanted, round_number)
 
     def time_torch(self, write, wanted, round_number):
@@ -127,18 +133,21 @@ class Bench:
 
     def compare_bits(self):
         lanes = self.arguments.workers
-        hashes = {}
+        all_same = True
         with open(self.out / "bits.csv", "w", encoding="utf-8") as file:
-            print("workers,lanes,steps,sha256", file=file)
-            for workers in (1, lanes):
-                run = self.train(f"bits_{workers}", workers, lanes, BIT_STEPS)
-                checkpoint = run / f"step-{BIT_STEPS:08}.safetensors"
-                hashes[workers] = hashlib.sha256(checkpoint.read_bytes()).hexdigest()
-                print(workers, lanes, BIT_STEPS, hashes[workers], sep=",", file=file)
-        same = len(set(hashes.values())) == 1
-        print(f"checkpoints of {lanes} lanes by 1 and by {lanes} GPUs after {BIT_STEPS} steps: "
-              f"{'the same bytes' if same else 'DIFFERENT'}")
-        return same
+            print("form,workers,lanes,steps,sha256", file=file)
+            for form, how in BIT_FORMS.items():
+                hashes = set()
+                for workers in (1, lanes):
+                    run = self.train(f"bits_{workers}", workers, lanes, BIT_STEPS, **how)
+                    checkpoint = run / f"step-{BIT_STEPS:08}.safetensors"
+                    hashes.add(hashlib.sha256(checkpoint.read_bytes()).hexdigest())
+                    print(form, workers, lanes, BIT_STEPS, hashlib.sha256(checkpoint.read_bytes()).hexdigest(), sep=",",
+                          file=file, flush=True)
+                print(f"{form}: checkpoints of {lanes} lanes by 1 and by {lanes} GPUs after {BIT_STEPS} steps: "
+                      f"{'the same bytes' if len(hashes) == 1 else 'DIFFERENT'}", flush=True)
+                all_same &= len(hashes) == 1
+        return all_same
 
 
 def main():
