@@ -211,8 +211,7 @@ kind = "mse"
         print(f"{killed} kills, {through} runs through, the others ended within {longest:.1f} s")
 
     def test_a_worker_that_is_stopped_is_named(self):
-        # 4 s of silence; mpirun waits for the stopped one some seconds more.
-        self.assertLess(self.check_loss(signal.SIGSTOP, "does not answer, last"), 30 if BY_MPI else 8)
+        self.assertLess(self.check_loss(signal.SIGSTOP, "does not answer, last"), 30 if BY_MPI else 5)
 
     @unittest.skipIf(BY_MPI, "mpirun does not start again")
     def test_a_run_starts_again_with_those_that_are_left(self):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sees to it that no worker waits for one that is gone. Each tells rank 0 once a second at which step
+// Sees to it that no worker waits for one that is gone. Each tells rank 0 twice a second at which step
 // it is, and rank 0 tells the others; lines of text over connections of their own, by a thread of its
 // own:
 //
@@ -26,9 +26,9 @@
 
 namespace tilefuse::runtime {
 
-inline constexpr int kLostWorker = 4;   // exit code
-inline constexpr double kSilence = 4;   // seconds
-inline constexpr double kHeartbeat = 1; // seconds
+inline constexpr int kLostWorker = 4;     // exit code
+inline constexpr double kSilence = 3;     // seconds
+inline constexpr double kHeartbeat = 0.5; // seconds
 
 class Monitor {
 public:
@@ -46,6 +46,7 @@ public:
 
   void begin_step(std::int64_t step);
   void enter_exchange();
+  void leave_exchange();        // in the middle of a step
   void keep(std::int64_t step); // the checkpoint of that step stands
   // Others end, for this reason; this process does as it likes.
   void fail(const std::string &why);
