@@ -286,6 +286,10 @@ void Call::learn(std::size_t i, const Value &statistic) const {
   graph_.learn(graph_.parameter_name(value(i)), statistic);
 }
 
+std::int64_t Call::lanes() const { return graph_.lanes; }
+
+Value Call::over_lanes(const Value &own) const { return graph_.over_lanes(own, origin_); }
+
 bool Call::wants(std::size_t output) const {
   return output < outputs() && !node_.output(static_cast<int>(output)).empty();
 }

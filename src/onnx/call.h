@@ -99,6 +99,9 @@ public:
   bool learns(std::size_t i) const;
   // What the batch says of operand `i`.
   void learn(std::size_t i, const Value &statistic) const;
+  // How many batches are normalised together, and the sum over them of one's (options.h).
+  std::int64_t lanes() const;
+  Value over_lanes(const Value &own) const;
   // Accounts for elements of constants that the node is about to make up; Error{Limit} past what a
   // model may make.
   void make_elems(std::int64_t count, DType type) const;

@@ -165,6 +165,13 @@ const Value *Graph::learned(const std::string &name) const {
   return found == learned_.end() ? nullptr : &found->second;
 }
 
+Value Graph::over_lanes(const Value &own, const std::string &origin) {
+  if (lanes == 1)
+    return own;
+  lane_sums_.push_back(own.type == DType::F32 ? own : apply("cast_f32", {own}, {}, origin).front());
+  return add_input(fmt::format("sum {} over lanes", lane_sums_.size() - 1), DType::F32, own.shape);
+}
+
 bool Graph::is_output(program::TensorId id) const {
   return std::find(program.outputs.begin(), program.outputs.end(), id) != program.outputs.end();
 }

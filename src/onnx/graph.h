@@ -39,6 +39,7 @@ public:
 
   program::Program program;
   bool uses_batch_statistics = false; // options.h
+  std::int64_t lanes = 1;             // options.h
   std::int64_t file_batch = 0;        // of the first input, where options rebind it; 0: they do not
   std::int64_t batch = 0;             // what it is bound to then
 
@@ -76,6 +77,9 @@ public:
   void learn(const std::string &name, const Value &statistic);
   // What `name` learned; null where nothing was.
   const Value *learned(const std::string &name) const;
+  // The sum over all lanes of what `own` is of one, an f32 input; `own` itself where there is one lane.
+  Value over_lanes(const Value &own, const std::string &origin);
+  const std::vector<Value> &lane_sums() const { return lane_sums_; } // of one lane
   // Makes a value an output of the program under `name`; copies what already is an input, a
   // constant or an output.
   void add_output(const std::string &name);
@@ -97,6 +101,7 @@ private:
   std::map<std::string, Value> values_;
   std::map<program::TensorId, std::string> parameters_;
   std::map<std::string, Value> learned_; // by parameter
+  std::vector<Value> lane_sums_;
   std::map<std::tuple<const program::Bytes *, DType, program::Shape>, program::TensorId> constants_;
 };
 

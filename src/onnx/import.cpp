@@ -140,6 +140,11 @@ void define_outputs(const onnx::GraphProto &proto, const Options &options, Graph
       graph.define("batch " + name, *learned);
       graph.add_output("batch " + name);
     }
+  for (std::size_t i = 0; i < graph.lane_sums().size(); ++i) {
+    const std::string name = fmt::format("lane sum {}", i);
+    graph.define(name, graph.lane_sums()[i]);
+    graph.add_output(name);
+  }
 }
 
 // Inputs, constants and nodes; what is lacking is added to `lacking`. Another mistake of a model
@@ -147,6 +152,7 @@ void define_outputs(const onnx::GraphProto &proto, const Options &options, Graph
 void build(const ModelFile &file, const Options &options, Graph &graph, Lacking &lacking) {
   const onnx::GraphProto &proto = file.model.graph();
   graph.uses_batch_statistics = options.uses_batch_statistics;
+  graph.lanes = options.lanes;
   check_tensors(proto, lacking);
   NodeImporter nodes(file, graph, lacking);
   try {

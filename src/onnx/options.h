@@ -29,6 +29,10 @@ struct Options {
   // the model's outputs stand mean and variance of the batch, with n - 1 for n, in the order of
   // `parameters`.
   bool uses_batch_statistics = false;
+  // Of how many batches, which are normalised together. Of several, each sum over a batch becomes an
+  // output, behind all others, and what it is over all batches an input, behind all others, in the
+  // same order.
+  std::int64_t lanes = 1;
   // Tensors of the graph that are the program's outputs; none: the graph's.
   std::vector<std::string> outputs;
   // Constants that nodes may make up (ConstantOfShape, Range, Resize, …); more is Error{Limit}.

@@ -16,12 +16,13 @@ std::span<const std::byte> bytes_of(const data::Batch &batch, std::size_t port) 
 
 } // namespace
 
-Feed::Feed(data::Loader &loader, runtime::Device &device, Phase &gradients, std::int64_t classes)
+Feed::Feed(data::Loader &loader, runtime::Device &device, const Gradients &gradients,
+           std::int64_t classes)
     : loader_(loader), device_(device), gradients_(gradients), classes_(classes) {
   if (device.overlaps_writes())
     for (auto &copy : copies_)
-      for (std::size_t port = 0; port < kPorts; ++port)
-        copy[port] = device.allocate(gradients.input(port).bytes);
+      for (std::size_t port = 0; port < kFed; ++port)
+        copy[port] = device.allocate(gradients.input(0, port).bytes);
 }
 
 std::int64_t Feed::bytes(const runtime::Device &device, std::int64_t batch) {
@@ -35,20 +36,20 @@ const data::Batch &Feed::next() {
 }
 
 runtime::Binding Feed::copy_of(std::size_t port) const {
-  return {copies_[filled_][port].get(), 0, gradients_.input(port).bytes};
+  return {copies_[filled_][port].get(), 0, gradients_.input(0, port).bytes};
 }
 
-std::int64_t Feed::take() {
+std::int64_t Feed::take(int lane) {
   if (failure_)
     std::rethrow_exception(std::exchange(failure_, nullptr));
   if (std::exchange(is_ahead_, false)) {
-    for (std::size_t port = 0; port < kPorts; ++port)
-      device_.copy(copy_of(port), gradients_.input(port));
+    for (std::size_t port = 0; port < kFed; ++port)
+      device_.copy(copy_of(port), gradients_.input(lane, port));
     return epoch_;
   }
   const data::Batch &batch = next();
-  for (std::size_t port = 0; port < kPorts; ++port)
-    gradients_.write(port, bytes_of(batch, port));
+  for (std::size_t port = 0; port < kFed; ++port)
+    device_.write(gradients_.input(lane, port), bytes_of(batch, port));
   return batch.epoch;
 }
 
@@ -58,7 +59,7 @@ void Feed::prepare() {
   try {
     const data::Batch &batch = next();
     filled_ = 1 - filled_;
-    for (std::size_t port = 0; port < kPorts; ++port)
+    for (std::size_t port = 0; port < kFed; ++port)
       device_.write_beside(copy_of(port), bytes_of(batch, port));
     epoch_ = batch.epoch;
     is_ahead_ = true;

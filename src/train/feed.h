@@ -2,7 +2,7 @@
 // The batches of a training run on their way into the gradients program. Where a device copies
 // beside its kernels, the batch after is copied while a step runs:
 //
-//   feed.take();              the batch lies in the program's inputs, behind what is queued
+//   feed.take(lane);          the batch lies in the lane's inputs, behind what is queued
 //   device.launch_all(…);
 //   feed.prepare();           copies the next one to memory of its own, beside the kernels
 //   …                         once they have ended, take() copies it on
@@ -15,33 +15,33 @@
 
 #include "data/loader.h"
 #include "runtime/device.h"
-#include "train/phase.h"
+#include "train/gradients.h"
 
 namespace tilefuse::train {
 
 class Feed {
 public:
   // All outlive the feed. `classes`: labels are below it.
-  Feed(data::Loader &loader, runtime::Device &device, Phase &gradients, std::int64_t classes);
+  Feed(data::Loader &loader, runtime::Device &device, const Gradients &gradients,
+       std::int64_t classes);
 
-  // The epoch of the batch. Errors are those of the loader and of check_labels() (evaluator.h).
-  std::int64_t take();
+  // The epoch of the next batch, which goes to a lane. Errors are those of the loader and of check_labels() (evaluator.h).
+  std::int64_t take(int lane);
   // At most once between two takes, of which the second is made when the device has finished.
   void prepare();
   // Bytes of device memory that the copies of batches of so many bytes take.
   static std::int64_t bytes(const runtime::Device &device, std::int64_t batch);
 
 private:
-  static constexpr std::size_t kPorts = 2; // pictures, labels
   // One is filled while the other may still be read.
-  using Copies = std::array<std::array<std::unique_ptr<runtime::Memory>, kPorts>, 2>;
+  using Copies = std::array<std::array<std::unique_ptr<runtime::Memory>, kFed>, 2>;
 
   const data::Batch &next();
   runtime::Binding copy_of(std::size_t port) const;
 
   data::Loader &loader_;
   runtime::Device &device_;
-  Phase &gradients_;
+  const Gradients &gradients_;
   const std::int64_t classes_;
   Copies copies_; // where writes overlap
   std::size_t filled_ = 0;

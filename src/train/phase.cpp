@@ -2,18 +2,13 @@
 #include "train/phase.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/index.h"
 
 namespace tilefuse::train {
 namespace {
-
-model::SessionOptions with(model::SessionOptions options, const model::AppliedPrecision &applied) {
-  options.tf32 = applied.tf32;
-  options.is_simplified = applied.is_simplified;
-  return options;
-}
 
 program::BufferId buffer_of(const model::Resident &resident, program::TensorId id) {
   return resident.compiled().stored.windows[at(id)].buffer;
@@ -26,6 +21,12 @@ bool uses(const std::vector<model::PlannedArgument> &launch, program::BufferId b
 }
 
 } // namespace
+
+model::SessionOptions with(model::SessionOptions options, const model::AppliedPrecision &applied) {
+  options.tf32 = applied.tf32;
+  options.is_simplified = applied.is_simplified;
+  return options;
+}
 
 Phase::Phase(const program::Program &program, const Compilation &compilation,
              std::span<const model::PlacedPort> placed)
@@ -49,6 +50,22 @@ float Phase::number(std::size_t output) {
   resident_.device().read(execution_.own({true, output}),
                           std::as_writable_bytes(std::span(&value, 1)));
   return value;
+}
+
+std::vector<model::KernelReport> in_order(std::span<const Profiled> programs) {
+  std::vector<model::KernelReport> kernels;
+  int before = 0;
+  for (const Profiled &each : programs) {
+    const double end = kernels.empty() ? 0 : kernels.back().begin + kernels.back().seconds;
+    for (model::KernelReport kernel : each.kernels) {
+      kernel.number += before;
+      kernel.begin += end;
+      kernels.push_back(std::move(kernel));
+    }
+    for (const model::CompiledLaunch &launch : each.program->compiled().launches)
+      before += static_cast<int>(launch.launch.parts.size());
+  }
+  return kernels;
 }
 
 std::size_t launches_using(const model::Resident &resident, std::size_t output) {

@@ -24,6 +24,9 @@ struct Compilation {
   model::SessionOptions session;
 };
 
+// How what a precision was applied to is compiled.
+model::SessionOptions with(model::SessionOptions options, const model::AppliedPrecision &applied);
+
 class Phase {
 public:
   // Device and cache outlive the phase, and so does what ports are placed in.
@@ -52,6 +55,14 @@ private:
   model::Resident resident_;
   model::Execution execution_;
 };
+
+// The kernels of a program, as profiled.
+struct Profiled {
+  const model::Resident *program = nullptr;
+  std::vector<model::KernelReport> kernels;
+};
+// Of programs that are launched one behind the other, numbered through.
+std::vector<model::KernelReport> in_order(std::span<const Profiled> programs);
 
 // How many launches there are up to the last one that touches an output.
 std::size_t launches_using(const model::Resident &resident, std::size_t output);

@@ -64,7 +64,10 @@ const auto kKeys = std::to_array<RecipeKey>({
     {"parameters.last", kParameters<&Recipe::Parameters::last>},
     {"parameters.classes", kParameters<&Recipe::Parameters::classes>, {0, 1 << 24}},
     {"parameters.init", kParameters<&Recipe::Parameters::init>, {}, "|kaiming"},
-    {"parameters.batch_norm", kParameters<&Recipe::Parameters::batch_norm>, {}, "train|frozen"},
+    {"parameters.batch_norm",
+     kParameters<&Recipe::Parameters::batch_norm>,
+     {},
+     "train|frozen|synced"},
 
     {"optimizer.kind", kOptimizer<&Recipe::Optimizer::kind>, {}, "sgd|adamw"},
     {"optimizer.rate", kOptimizer<&Recipe::Optimizer::rate>},

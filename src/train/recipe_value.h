@@ -47,7 +47,7 @@ struct Recipe {
     std::int64_t last = 0;                       // layers with parameters that are trained; 0: all
     std::int64_t classes = 0;                    // of a new head; 0: the model's
     std::string init;                            // "kaiming": drawn anew; "": as the file has them
-    std::string batch_norm = "train";            // or "frozen"
+    std::string batch_norm = "train";            // or "frozen", "synced"
     friend bool operator==(const Parameters &, const Parameters &) = default;
   } parameters;
 

@@ -31,7 +31,8 @@ Task task_of(const Recipe &recipe, const data::Source &source) {
           .mean = recipe.data.mean,
           .std = recipe.data.std,
           .loss = recipe.loss,
-          .rounds_gradients = recipe.steps.parts == "bf16"};
+          .rounds_gradients = recipe.steps.parts == "bf16",
+          .lanes = recipe.parameters.batch_norm == "synced" ? recipe.steps.lanes : 1};
 }
 
 std::unique_ptr<data::Source> open_pictures(const Recipe &recipe, const std::string &text) {

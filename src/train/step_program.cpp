@@ -81,7 +81,7 @@ public:
   StepBuilder(const onnx_import::Model &model, const ParameterPool &pool, const Task &task)
       : model_(model), pool_(pool), task_(task), library_(tile::operator_library()) {}
 
-  // The model on pictures, with its loss. Outputs: statistics of the batch, loss, hits.
+  // The model on pictures, with its loss. Outputs: statistics of the batch, loss, hits, lane sums.
   StepProgram forward(bool is_training) {
     const Declared &input = picture_input(model_);
     onnx_import::Options options;
@@ -89,15 +89,20 @@ public:
     options.rebinds_batch = true;
     options.outputs = {model_.logits()};
     options.uses_batch_statistics = is_training;
+    options.lanes = is_training ? task_.lanes : 1;
     for (const PooledParameter &entry : pool_.entries)
       options.parameters.push_back(entry.parameter.name);
     program_ = model_.program(library_, options);
     const TensorId logits = program_.outputs.front();
     program_.outputs.erase(program_.outputs.begin());
+    const std::size_t lane_sums = program_.inputs.size() - 1 - pool_.entries.size();
     read_pictures();
     add_loss(logits);
+    auto &outputs = program_.outputs;
+    std::rotate(outputs.end() - 2 - static_cast<std::ptrdiff_t>(lane_sums), outputs.end() - 2,
+                outputs.end());
     program::verify(program_);
-    return {std::move(program_), classes_};
+    return {std::move(program_), classes_, lane_sums};
   }
 
 private:
@@ -184,8 +189,12 @@ private:
   std::int64_t classes_ = 0;
 };
 
-// Gradients come first, then what was an output before, statistics first: into the pool's order.
-void order_outputs(Program &program, const ParameterPool &pool, std::size_t trained) {
+// Gradients come first, those by sums over all lanes last, then what was an output before, statistics
+// first: into the pool's order.
+void order_outputs(Program &program, const ParameterPool &pool, std::size_t trained,
+                   std::size_t lane_sums) {
+  const auto begin = program.outputs.begin() + static_cast<std::ptrdiff_t>(trained);
+  std::rotate(begin, begin + static_cast<std::ptrdiff_t>(lane_sums), program.outputs.end());
   std::vector<TensorId> ordered;
   std::size_t gradient = 0, statistic = trained;
   for (const PooledParameter &entry : pool.entries)
@@ -216,17 +225,26 @@ StepProgram gradients_program(const onnx_import::Model &model, const ParameterPo
                               const Task &task) {
   const StepProgram step = StepBuilder(model, pool, task).forward(true);
   const Program &forward = step.program;
-  program::GradientRequest request{.outputs = {forward.outputs.end()[-2]}, .keep_outputs = true};
+  const auto sums = static_cast<std::ptrdiff_t>(step.lane_sums);
+  program::GradientRequest request{.outputs = {forward.outputs.end()[-2 - sums]},
+                                   .keep_outputs = true};
+  request.outputs.insert(request.outputs.end(), forward.outputs.end() - sums,
+                         forward.outputs.end());
   for (std::size_t p = 0; p < pool.entries.size(); ++p)
     if (!is_statistic(pool.entries[p].parameter.kind))
       request.by.push_back(forward.inputs.at(p + 2));
+  const std::size_t trained = request.by.size();
+  request.by.insert(request.by.end(), forward.inputs.end() - sums, forward.inputs.end());
   const auto differentiate = [&](const Program &in) { return program::gradient(in, request); };
   Program program = model::run_pass(model::kGradient, forward, differentiate);
-  order_outputs(program, pool, request.by.size());
+  order_outputs(program, pool, trained, step.lane_sums);
+  // Behind the parameters stood the sums over all lanes.
+  const auto scale = program.inputs.end() - 1 - sums;
+  std::rotate(scale - sums, scale, scale + 1);
   if (task.rounds_gradients)
     round_gradients(program, pool);
   program.name += " gradients";
-  return {std::move(program), step.classes};
+  return {std::move(program), step.classes, 2 * step.lane_sums};
 }
 
 StepProgram evaluation_program(const onnx_import::Model &model, const ParameterPool &pool,

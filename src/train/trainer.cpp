@@ -23,6 +23,7 @@
 #include "onnx/export.h"
 #include "runtime/timeline.h"
 #include "train/feed.h"
+#include "train/gradients.h"
 #include "train/lanes/buckets.h"
 #include "train/lanes/exchange.h"
 #include "train/lanes/lane_sum.h"
@@ -79,14 +80,15 @@ struct Trainer::State : Setup {
   UpdateProgram update;
   const int lanes; // of this worker
   Pools pools;
-  std::optional<Phase> gradients;
+  std::optional<Gradients> gradients;
   std::optional<LaneSum> lane_sum;
   std::optional<Exchange> exchange; // where there are other workers
   std::optional<Phase> updating;
   std::optional<Evaluator> evaluator; // where there are test data
-  // By lane of this worker; beside the last one runs the exchange, behind it the update.
+  // By turn of the gradients; beside the last one runs the exchange, behind it the update.
   std::vector<std::unique_ptr<runtime::Recorded>> timelines;
-  std::size_t launches = 0; // of a step
+  std::unique_ptr<runtime::Recorded> checking; // one turn's gradients alone, once they are checked
+  std::size_t launches = 0;                    // of a step
   std::vector<Bucket> buckets;
   std::optional<data::Loader> loader; // from the step that it was made at
   std::optional<Feed> feed;           // of its batches
@@ -109,6 +111,7 @@ struct Trainer::State : Setup {
       evaluator.emplace(model, pool, task, compilation(), parameter_ports());
   }
 
+  double mean_factor() const { return 1.0 / static_cast<double>(recipe.steps.lanes); }
   int workers() const { return options.workers ? options.workers->workers->count() : 1; }
   int rank() const { return options.workers ? options.workers->workers->rank() : 0; }
 
@@ -135,9 +138,9 @@ struct Trainer::State : Setup {
     return placed;
   }
 
-  // Of the last lane, in front of the update.
-  std::size_t lane_launches() const {
-    return gradients->kernels().size() + lane_sum->kernels(lanes - 1).size();
+  // Of the last turn, in front of the update.
+  std::size_t turn_launches() const {
+    return gradients->timeline().kernels.size() + lane_sum->kernels(gradients->turns() - 1).size();
   }
 
   Compilation compilation() const { return {device, cache, recipe.precision, options.session}; }
@@ -146,11 +149,12 @@ struct Trainer::State : Setup {
   void compile_sums();
   void compare_kernels() const;
   void make_loader();
-  void run_lane(int lane, StepReport &report);
+  LaneShare lane_share();
+  void run_turn(int turn, StepReport &report);
   void check_device(std::int64_t now);
   std::vector<Bucket> find_buckets() const;
-  runtime::Timeline timeline(int lane);
-  void launch(int lane);
+  runtime::Timeline timeline(int turn);
+  void launch(int turn);
   void read_metrics(StepReport &report);
   runtime::Binding metric(Metric which) const;
   void count_skips(const StepReport &report);
@@ -167,7 +171,8 @@ void Trainer::State::compile_step() {
   placed.push_back({{true, metrics + 1}, metric(kHits)});
   const StepProgram step_program = gradients_program(model, pool, task);
   classes = step_program.classes;
-  gradients.emplace(step_program.program, compilation(), placed);
+  gradients.emplace(step_program, compilation(), GradientPlaces{placed, pools.whole("learned")},
+                    lane_share());
 
   std::vector<model::PlacedPort> states;
   for (const train::State &state : update.states)
@@ -190,17 +195,33 @@ void Trainer::State::compile_step() {
   compare_kernels();
 }
 
+LaneShare Trainer::State::lane_share() {
+  LaneShare share{.lanes = lanes,
+                  .first = rank() * lanes,
+                  .all = static_cast<int>(recipe.steps.lanes),
+                  .gather = {},
+                  .factor = workers() == 1 ? mean_factor() : 1};
+  if (workers() > 1)
+    share.gather = [this](const runtime::Binding &all) {
+      options.workers->star.monitor().enter_exchange();
+      options.workers->workers->gather_parts(all);
+      options.workers->star.monitor().leave_exchange();
+    };
+  return share;
+}
+
 void Trainer::State::compile_sums() {
-  const double factor = 1.0 / static_cast<double>(recipe.steps.lanes);
+  const double factor = mean_factor();
   const bool is_alone = workers() == 1;
-  lane_sum.emplace(compilation(), pools.whole("learned"), lanes, is_alone ? factor : 1);
+  lane_sum.emplace(compilation(), pools.whole("learned"), gradients->turns(),
+                   is_alone ? factor : 1);
   if (!is_alone) {
     buckets = find_buckets();
     exchange.emplace(compilation(), pools.whole("learned"), *options.workers->workers,
                      recipe.steps.exchange, factor, buckets);
   }
-  for (int lane = 0; lane < lanes; ++lane) {
-    runtime::Timeline made = timeline(lane);
+  for (int turn = 0; turn < gradients->turns(); ++turn) {
+    runtime::Timeline made = timeline(turn);
     launches += made.kernels.size();
     timelines.push_back(device.record(std::move(made)));
   }
@@ -211,16 +232,16 @@ std::vector<Bucket> Trainer::State::find_buckets() const {
   const std::int64_t rows = learned_rows(pool, workers());
   // Sums of several lanes are no numbers of bf16.
   const std::int64_t narrow = task.rounds_gradients && lanes == 1 ? pool.trained : 0;
-  if (lanes > 1 || !options.workers->workers->overlaps())
+  if (lanes > 1 || gradients->is_together() || !options.workers->workers->overlaps())
     return make_buckets(
-        std::vector<Bucket>{{0, rows, lane_launches()}},
+        std::vector<Bucket>{{0, rows, turn_launches()}},
         {.rows = rows, .workers = workers(), .front = rows, .most = rows, .narrow = narrow});
+  const model::Resident &program = *gradients->programs().front();
   std::vector<Bucket> uses;
   for (std::size_t p = 0; p < pool.entries.size(); ++p)
-    uses.push_back(
-        {pool.entries[p].row, pool.entries[p].rows, launches_using(gradients->resident(), p)});
+    uses.push_back({pool.entries[p].row, pool.entries[p].rows, launches_using(program, p)});
   for (const std::size_t metric : {pool.entries.size(), pool.entries.size() + 1})
-    uses.push_back({pool.rows, 1, launches_using(gradients->resident(), metric)});
+    uses.push_back({pool.rows, 1, launches_using(program, metric)});
   const auto most =
       static_cast<std::int64_t>(std::min(recipe.steps.bucket_mb, 1e6) * 1e6) / (4 * kRow);
   return make_buckets(
@@ -228,17 +249,16 @@ std::vector<Bucket> Trainer::State::find_buckets() const {
       {.rows = rows, .workers = workers(), .front = most / kFront, .most = most, .narrow = narrow});
 }
 
-runtime::Timeline Trainer::State::timeline(int lane) {
-  runtime::Timeline timeline;
+runtime::Timeline Trainer::State::timeline(int turn) {
+  runtime::Timeline timeline = gradients->timeline();
   const auto add = [&](std::span<runtime::Launchable *const> kernels) {
     timeline.kernels.insert(timeline.kernels.end(), kernels.begin(), kernels.end());
   };
-  add(gradients->kernels());
-  add(lane_sum->kernels(lane));
-  if (lane + 1 < lanes)
+  add(lane_sum->kernels(turn));
+  if (turn + 1 < gradients->turns())
     return timeline;
   for (std::size_t b = 0; b < buckets.size(); ++b)
-    timeline.beside.push_back({buckets[b].after, lane_launches(), [this, b] {
+    timeline.beside.push_back({buckets[b].after, turn_launches(), [this, b] {
                                  options.workers->star.monitor().enter_exchange();
                                  exchange->run(b);
                                }});
@@ -276,8 +296,9 @@ void Trainer::State::compare_kernels() const {
   if (options.workers == nullptr)
     return;
   std::string text;
-  for (const Phase *phase : {&*gradients, &*updating})
-    text += model::to_text(phase->resident().plan(), phase->resident().compiled());
+  for (const auto &program : gradients->programs())
+    text += model::to_text(program->plan(), program->compiled());
+  text += model::to_text(updating->resident().plan(), updating->resident().compiled());
   agree(options.workers->star, {{"kernels", content_hash(text)}});
 }
 
@@ -331,9 +352,12 @@ TrainingMemory Trainer::memory() const {
   TrainingMemory memory;
   memory.parameters = state_->pools.bytes() + state_->lane_sum->bytes() +
                       (state_->exchange ? state_->exchange->bytes() : 0);
-  memory.activations += Feed::bytes(state_->device, state_->gradients->input(0).bytes +
-                                                        state_->gradients->input(1).bytes);
-  std::vector<const Phase *> phases = {&*state_->gradients, &*state_->updating};
+  const Gradients &gradients = *state_->gradients;
+  memory.activations +=
+      gradients.activation_bytes() +
+      Feed::bytes(state_->device, gradients.input(0, 0).bytes + gradients.input(0, 1).bytes);
+  memory.constants += gradients.constant_bytes();
+  std::vector<const Phase *> phases = {&*state_->updating};
   if (state_->evaluator)
     phases.push_back(&state_->evaluator->phase());
   for (const Phase *phase : phases) {
@@ -354,12 +378,13 @@ std::string Trainer::describe() const {
     data += fmt::format(", {} to test", state.test->count());
   std::string batch = fmt::format("batch {}", state.recipe.steps.batch);
   if (state.recipe.steps.lanes > 1)
-    batch += fmt::format(" in each of {} lanes", state.recipe.steps.lanes);
+    batch += fmt::format(" in each of {} lanes{}", state.recipe.steps.lanes,
+                         state.gradients->is_together() ? ", normalised together" : "");
   if (state.workers() > 1)
     batch += fmt::format(" by {} workers, {} each", state.workers(), state.lanes);
   std::string exchange;
   if (state.exchange)
-    exchange = fmt::format("exchange {}\n", to_text(state.buckets, state.lane_launches()));
+    exchange = fmt::format("exchange {}\n", to_text(state.buckets, state.turn_launches()));
   return fmt::format("model    {}: {}\n"
                      "data     {}; order by seed {}\n"
                      "step     {} launches, {}, {} steps an epoch\n{}"
@@ -371,19 +396,22 @@ std::string Trainer::describe() const {
                      mb(memory.constants));
 }
 
-// One batch through the gradients program.
-void Trainer::State::run_lane(int lane, StepReport &report) {
-  report.epoch = feed->take();
+// The batches of a turn's lanes through the gradients program.
+void Trainer::State::run_turn(int turn, StepReport &report) {
+  for (int lane = 0; lane < gradients->lanes_of_turn(); ++lane)
+    report.epoch = feed->take(lane);
   const std::int64_t every = recipe.keep.check_steps;
-  if (lane == 0 && every > 0 && report.step % every == 0)
+  if (turn == 0 && every > 0 && report.step % every == 0)
     check_device(report.step);
-  launch(lane);
+  launch(turn);
 }
 
 // The same batch gives the same bits, and workers hold the same parameters; or a device is damaged.
 void Trainer::State::check_device(std::int64_t now) {
+  if (!checking)
+    checking = device.record(gradients->timeline());
   const auto learned = [&] {
-    gradients->launch();
+    checking->launch();
     return hash_of(pools.read("learned"));
   };
   if (learned() != learned())
@@ -394,9 +422,9 @@ void Trainer::State::check_device(std::int64_t now) {
     agree(options.workers->star, {{"parameters", hash_of(pools.read("parameters"))}});
 }
 
-void Trainer::State::launch(int lane) {
-  timelines[at(lane)]->launch();
-  if (exchange && lane + 1 == lanes) // what is queued waits for others from here on
+void Trainer::State::launch(int turn) {
+  timelines[at(turn)]->launch();
+  if (exchange && turn + 1 == gradients->turns()) // what is queued waits for others from here on
     options.workers->star.monitor().enter_exchange();
 }
 
@@ -425,10 +453,12 @@ StepReport Trainer::run_step(bool asks_for_end) {
   state.pools.write("rate", {static_cast<float>(report.rate)});
   if (state.exchange && asks_for_end) {
     const float one = 1;
-    state.device.write(state.metric(kEnd), std::as_bytes(std::span(&one, 1)));
+    runtime::Binding end = state.metric(kEnd);
+    end.memory = state.gradients->learned(0).memory;
+    state.device.write(end, std::as_bytes(std::span(&one, 1)));
   }
-  for (int lane = 0; lane < state.lanes; ++lane)
-    state.run_lane(lane, report);
+  for (int turn = 0; turn < state.gradients->turns(); ++turn)
+    state.run_turn(turn, report);
   state.feed->prepare();
   report.waited = state.loader->waited_seconds() - waited;
   state.read_metrics(report);
@@ -444,17 +474,9 @@ StepReport Trainer::run_step(bool asks_for_end) {
 }
 
 std::vector<model::KernelReport> Trainer::profile(int passes) {
-  std::vector<model::KernelReport> kernels = state_->gradients->profile(passes);
-  int before = 0;
-  for (const model::CompiledLaunch &each : state_->gradients->resident().compiled().launches)
-    before += static_cast<int>(each.launch.parts.size());
-  const double end = kernels.empty() ? 0 : kernels.back().begin + kernels.back().seconds;
-  for (model::KernelReport kernel : state_->updating->profile(passes)) {
-    kernel.number += before; // the update's are launched behind the others
-    kernel.begin += end;
-    kernels.push_back(std::move(kernel));
-  }
-  return kernels;
+  std::vector<Profiled> programs = state_->gradients->profile(passes);
+  programs.push_back({&state_->updating->resident(), state_->updating->profile(passes)});
+  return in_order(programs);
 }
 
 Evaluation Trainer::evaluate(const std::function<void(int, int)> &progress) {

@@ -2,9 +2,8 @@
 #include "train/tune.h"
 
 #include "base/error.h"
-#include "model/precision.h"
+#include "train/gradients.h"
 #include "train/setup.h"
-#include "train/step_program.h"
 
 namespace tilefuse::train {
 
@@ -15,11 +14,14 @@ model::TuneReport tune_step(const Recipe &recipe, runtime::Device &device,
     throw Error(ErrorCode::Unsupported, "tuning keeps to the arithmetic of the recipe, not tf32",
                 {}, {"precision f16 and bf16 can be tuned"});
   const Setup setup(recipe);
-  const program::Program gradients = gradients_program(setup.model, setup.pool, setup.task).program;
-  const model::AppliedPrecision applied = model::apply_precision(
-      gradients, recipe.precision == "f32" ? "" : recipe.precision, device.target());
-  options.is_simplified = applied.is_simplified;
-  return model::tune_model(applied.program, device, cache, records, options);
+  const CutStep cut = cut_step(gradients_program(setup.model, setup.pool, setup.task),
+                               recipe.precision, device.target());
+  if (cut.segments.size() > 1)
+    throw Error(ErrorCode::Unsupported,
+                "a step whose lanes are normalised together is many programs; tuning takes one", {},
+                {"parameters.batch_norm = \"train\" can be tuned"});
+  options.is_simplified = cut.applied.is_simplified;
+  return model::tune_model(cut.applied.program, device, cache, records, options);
 }
 
 } // namespace tilefuse::train

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/verify.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
 #include "model/precision.h"
+#include "train/gradients.h"
 #include "train/setup.h"
 #include "train/step_program.h"
 #include "train/update_program.h"
@@ -44,18 +46,38 @@ model::VerifyReport verify(const program::Program &program, const std::string &p
   return model::verify_model(applied.program, inputs, device, cache, options);
 }
 
+// Of random numbers each.
+model::VerifyReport verify_segments(const StepProgram &step, const std::string &precision,
+                                    runtime::Device &device, runtime::KernelCache &cache,
+                                    model::VerifyOptions options) {
+  const CutStep cut = cut_step(step, precision, device.target());
+  options.session = with(options.session, cut.applied);
+  model::VerifyReport all;
+  for (const Segment &segment : cut.segments) {
+    const model::VerifyReport one =
+        model::verify_model(segment.program, {}, device, cache, options);
+    all.kernels += one.kernels;
+    all.compared += one.compared;
+    all.largest_share = std::max(all.largest_share, one.largest_share);
+    if (!all.fault)
+      all.fault = one.fault;
+  }
+  return all;
+}
+
 } // namespace
 
 StepVerification verify_step(const Recipe &recipe, runtime::Device &device,
                              runtime::KernelCache &cache, const model::VerifyOptions &options) {
   const Setup setup(recipe);
-  const program::Program gradients =
-      gradients_program(setup.model, setup.pool, setup.task).program;
+  const StepProgram step = gradients_program(setup.model, setup.pool, setup.task);
   const UpdateProgram update =
       update_program(setup.pool, recipe.optimizer, setup.scales_loss(), {0, setup.pool.rows});
   StepVerification result;
-  result.gradients = verify(gradients, recipe.precision, first_inputs(setup, gradients), device,
-                            cache, options);
+  result.gradients = step.lane_sums > 0
+                         ? verify_segments(step, recipe.precision, device, cache, options)
+                         : verify(step.program, recipe.precision, first_inputs(setup, step.program),
+                                  device, cache, options);
   result.update = verify(update.program, "f32", {}, device, cache, options);
   return result;
 }

@@ -15,8 +15,9 @@
 namespace tilefuse::train {
 
 struct StepVerification {
-  model::VerifyReport gradients; // of the step's first program
-  model::VerifyReport update;    // of its second; random numbers go in
+  model::VerifyReport
+      gradients;              // of the step's first program; where it is cut, random numbers go in
+  model::VerifyReport update; // of its second; random numbers go in
 };
 
 // Error{…} as Trainer's constructor.

@@ -97,6 +97,13 @@ log_steps = 2
         for count in (2, 4):
             self.assertEqual(one, self.newest(self.folder / f"by{count}"), count)
 
+    def test_lanes_that_are_normalised_together_give_the_same_bits(self):
+        synced = ("--set", "parameters.batch_norm=synced", "--set", "keep.check_steps=3")
+        texts = {count: self.train(count, self.folder / f"by{count}", *synced) for count in (1, 2, 4)}
+        self.assertIn("batch 8 in each of 4 lanes, normalised together", texts[1])
+        for count in (2, 4):
+            self.assertEqual(self.newest(self.folder / "by1"), self.newest(self.folder / f"by{count}"), count)
+
     def test_workers_may_be_more_or_fewer_when_a_run_goes_on(self):
         self.train(1, self.folder / "whole")
         parts = self.folder / "parts"

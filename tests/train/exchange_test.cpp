@@ -3,6 +3,8 @@
 // exchange is cut into buckets and wherever in the backward pass these are sent.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "runtime/make_device.h"
@@ -96,6 +98,26 @@ void expect_equal(const Tensors &one, const Tensors &other) {
     EXPECT_EQ(tensor.data, other.at(name).data) << name;
 }
 
+// The largest of a parameter's elements, over its largest, of all parameters. A bias in front of a
+// normalisation has a gradient of rounding errors alone, and so has its momentum.
+float difference(const Tensors &one, const Tensors &other) {
+  float largest = 0;
+  for (const auto &[name, tensor] : one) {
+    if (name.starts_with("momentum/"))
+      continue;
+    const auto *a = reinterpret_cast<const float *>(tensor.data.data());
+    const auto *b = reinterpret_cast<const float *>(other.at(name).data.data());
+    const auto count = tensor.data.size() / sizeof(float);
+    float most = 0, apart = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      most = std::max(most, std::abs(a[i]));
+      apart = std::max(apart, std::abs(a[i] - b[i]));
+    }
+    largest = std::max(largest, most > 0 ? apart / most : 0);
+  }
+  return largest;
+}
+
 class Exchanges : public ::testing::Test {
 protected:
   void SetUp() override {
@@ -144,6 +166,22 @@ TEST_F(Exchanges, PartsOfBf16GiveTheSameBits) {
   for (const auto &[name, tensor] : wide)
     other += tensor.data != alone.at(name).data ? 1 : 0;
   EXPECT_GT(other, 4) << "parameters that rounding changes";
+}
+
+// Statistics of all lanes: the bits of any number of workers, and what one lane of all pictures gives, but for
+// the order of sums.
+TEST_F(Exchanges, LanesNormalisedTogetherAreOneBatch) {
+  Recipe recipe = two_lanes();
+  const Tensors apart = train(recipe, *one_thread(), nullptr);
+  recipe.parameters.batch_norm = "synced";
+  const Tensors together = train(recipe, *one_thread(), nullptr);
+  expect_equal(together, train_by_two(recipe, false).first);
+  expect_equal(together, train_by_two(recipe, true).first);
+  recipe.steps.lanes = 1;
+  recipe.steps.batch *= 2;
+  const Tensors whole = train(recipe, *one_thread(), nullptr);
+  EXPECT_LT(difference(together, whole), 1e-4);
+  EXPECT_GT(difference(apart, whole), 1e-2);
 }
 
 // Each worker keeps and updates its rows alone; what is kept of the state is whole, and any number of workers

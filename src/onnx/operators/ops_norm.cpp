@@ -20,6 +20,23 @@ Value by_channel(const Call &call, const Value &value) {
       value, {value.shape[0], value.shape[1], elems_between(value.shape, 2, value.shape.size())});
 }
 
+void import_trained_batch_norm(Call &call) {
+  const Value &input = call.value(0);
+  const Value &mean = call.value(3);
+  const std::size_t rank = input.shape.size() - 2;
+  const std::vector<Value> sums = call.apply_all(by_rank("batch_sums", rank), {input, mean});
+  tile::Attributes attributes = epsilon(call);
+  attributes["LANES"] = call.lanes();
+  const std::vector<Value> results =
+      call.apply_all(by_rank("batch_norm", rank) + "_train",
+                     {input, call.value(1), call.value(2), mean, call.over_lanes(sums[0]),
+                      call.over_lanes(sums[1])},
+                     attributes);
+  call.result(results[0]);
+  call.learn(3, results[1]);
+  call.learn(4, results[2]);
+}
+
 } // namespace
 
 void import_batch_norm(Call &call) {
@@ -29,13 +46,7 @@ void import_batch_norm(Call &call) {
               fmt::format("its input has shape {}; need [N, C] and up to 3 spatial dimensions",
                           to_text(input.shape)));
   if (call.learns(3)) {
-    const std::vector<Value> results = call.apply_all(
-        by_rank("batch_norm", input.shape.size() - 2) + "_train",
-        {input, call.value(1), call.value(2), call.value(3)}, epsilon(call));
-    call.result(results[0]);
-    call.learn(3, results[1]);
-    call.learn(4, results[2]);
-    return;
+    return import_trained_batch_norm(call);
   }
   Value mean = call.value(3), variance = call.value(4);
   if (call.flag("training_mode", false)) {

@@ -38,6 +38,7 @@ void Monitor::begin_step(std::int64_t step) {
   step_ = step;
 }
 void Monitor::enter_exchange() { is_in_exchange_ = true; }
+void Monitor::leave_exchange() { is_in_exchange_ = false; }
 // At once: rank 0, which writes it, may be the next that is lost.
 void Monitor::keep(std::int64_t step) {
   kept_ = step;
