@@ -218,7 +218,7 @@ kind = "mse"
         print(f"{killed} kills, {through} runs through, the others ended within {longest:.1f} s")
 
     def test_a_worker_that_is_stopped_is_named(self):
-        self.assertLess(self.check_loss(signal.SIGSTOP, "does not answer, last"), 30 if BY_MPI else 5)
+        self.assertLess(self.check_loss(signal.SIGSTOP, "does not answer, last"), 5)
 
     @unittest.skipIf(BY_MPI, "mpirun does not start again")
     def test_a_run_starts_again_with_those_that_are_left(self):

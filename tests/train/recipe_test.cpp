@@ -199,6 +199,16 @@ TEST(Recipe, check_names_what_lacks) {
             "recipe: error: 'loss.smoothing' is of the loss \"cross_entropy\" alone");
 }
 
+TEST(Recipe, a_library_adds_no_parts_of_bf16) {
+  Recipe recipe = parse_recipe(kExample, "/r/recipe.toml");
+  set(recipe, "steps.parts=bf16");
+  check(recipe);
+  set(recipe, "steps.exchange=library");
+  EXPECT_EQ(error_of([&] { check(recipe); }),
+            "recipe: error: 'steps.parts' is \"bf16\", which needs 'steps.exchange' \"tree\": a "
+            "library would sum in bf16");
+}
+
 TEST(Recipe, differences_are_a_line_each) {
   Recipe before;
   Recipe now = before;
