@@ -22,7 +22,7 @@ public:
   virtual bool overlaps() const { return false; }
 
   // `from` and `to` are count() equal parts. Part w of `from` goes to worker w, where it becomes
-  // part rank() of `to`.
+  // part rank() of `to`; a worker's own stays where it is.
   virtual void swap_parts(const Binding &from, const Binding &to) = 0;
   // Part w of `all` becomes that of worker w.
   virtual void gather_parts(const Binding &all) = 0;

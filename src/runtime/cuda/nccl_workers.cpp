@@ -57,6 +57,8 @@ public:
     const auto bytes = static_cast<std::size_t>(part);
     check(api_, api_.ncclGroupStart(), "ncclGroupStart");
     for (int other = 0; other < count_; ++other) {
+      if (other == rank_)
+        continue;
       check(api_,
             api_.ncclSend(address(from, other * part), bytes, nccl::kInt8, other, communicator_,
                           stream),

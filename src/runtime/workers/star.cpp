@@ -181,8 +181,6 @@ std::string Star::broadcast(const std::string &own) {
 
 void Star::swap_parts(std::span<const std::byte> from, std::span<std::byte> to) {
   guarded([&] {
-    const auto own = part_of(from, rank_);
-    std::copy(own.begin(), own.end(), part_of(to, rank_).begin());
     if (rank_ != 0) {
       for (int other = 0; other < count_; ++other)
         if (other != rank_)

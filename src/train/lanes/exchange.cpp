@@ -70,10 +70,13 @@ Exchange::Part Exchange::tree_part(const Compilation &compilation, const runtime
   }
   Placed placed{{{true, 0}, part_of(own, workers_.rank(), count)}};
   for (int worker = 0; worker < count; ++worker)
-    placed.push_back({{false, at(worker)}, part_of(part.parts, worker, count)});
+    placed.push_back({{false, at(worker)},
+                      part_of(worker == workers_.rank() ? part.sent : part.parts, worker, count)});
   part.sum = std::make_unique<Phase>(
       sum_program(bucket.rows / count, count, factor, bucket.is_narrow ? DType::BF16 : DType::F32),
       compilation, placed);
+  if (!bucket.is_narrow)
+    check_in_place(part.sum->resident(), at(workers_.rank()), 0);
   return part;
 }
 

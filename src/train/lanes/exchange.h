@@ -36,7 +36,7 @@ private:
   struct Part {
     runtime::Binding learned;
     runtime::Binding sent;         // `learned`, or its copy in bf16
-    runtime::Binding parts;        // by worker; without memory: the library sums
+    runtime::Binding parts;        // by other worker; without memory: the library sums
     std::unique_ptr<Phase> narrow; // makes that copy
     std::unique_ptr<Phase> sum;
   };
