@@ -9,10 +9,12 @@
 #include "cost/gpu/core_model.h"
 #include "cost/gpu/fed_ring.h"
 #include "cost/gpu/gemm_model.h"
+#include "cost/gpu/row_model.h"
 #include "cost/gpu/work_item_model.h"
 #include "cost/vector/core_rates.h"
 #include "cost/vector/vector_model.h"
 #include "nest/index.h"
+#include "poly/row_group.h"
 #include "schedule/members.h"
 
 namespace tilefuse::cost {
@@ -92,6 +94,8 @@ Estimate predict(const poly::Group &group, const Schedule &schedule, const Targe
 }
 
 Estimate predict(const schedule::Resolved &resolved, const Target &target) {
+  if (has_rows(resolved.group))
+    return predict_rows(resolved, target);
   if (const auto &gemm = resolved.gemms[poly::kAnchor])
     return predict_gemm(*gemm, target, fed_ring(resolved));
   const poly::Group &group = resolved.group;
@@ -141,8 +145,9 @@ Estimate predict(const schedule::Resolved &resolved, const Target &target) {
 Demands demands(const poly::Group &group, const Schedule &schedule, const Target &target) {
   const schedule::Resolved resolved(group, schedule);
   const auto &gemm = resolved.gemms[poly::kAnchor];
-  Demands all = gemm ? gemm_demands(*gemm, target, fed_ring(resolved))
-                     : demands(group.anchor, schedule, target);
+  Demands all = has_rows(group) ? row_demands(resolved, target)
+                : gemm          ? gemm_demands(*gemm, target, fed_ring(resolved))
+                                : demands(group.anchor, schedule, target);
   if (!gemm && !group.producers.empty())
     all.push_back({"producers", predict(resolved, target).seconds -
                                     predict(group.anchor, schedule, target).seconds});

@@ -27,7 +27,7 @@
 //
 // Matrix instructions (LoadMatrix, Mma) are executed by a whole warp of 32 work-items; a fragment
 // is one value of a Register buffer with as many lanes as the row of target/core_ops.h gives a
-// work-item, or as many neighbouring values of one lane. Asynchronous copies become visible to the
+// work-item, or neighbouring values that have as many together. Asynchronous copies become visible to the
 // work-item that issued them after an AsyncWait and to others after a barrier on top of it.
 //
 // Blocks meet in Global memory alone, at elements of a buffer of `counts`: each is 0 when the

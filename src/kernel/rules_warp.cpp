@@ -15,7 +15,7 @@ constexpr std::int64_t kMostCluster = 8; // that any device of compute capabilit
 
 std::string register_rule(const Kernel &kernel, const RegisterRef &ref, Type type) {
   const Buffer &buffer = kernel[ref.buffer];
-  const bool fits = buffer.type == type || buffer.type == Type{type.elem, 1};
+  const bool fits = buffer.type.elem == type.elem && type.lanes % buffer.type.lanes == 0;
   if (buffer.space != Space::Register || !fits) {
     return fmt::format("{} needs to be a register of {}; got {}", buffer.name, to_string(type),
                        to_string(buffer.type));

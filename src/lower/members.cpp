@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "lower/kernel_name.h"
+#include "poly/row_group.h"
 #include "schedule/blocks.h"
 #include "schedule/lane_reduction.h"
 #include "schedule/members.h"
@@ -120,7 +121,7 @@ Members::Members(const poly::Group &from, const schedule::Schedule &how, const T
       cx.result = cx.slot_buffers[cx.nest.out.slot];
       cx.result_form = nest::flat(cx.nest.out, cx.nest.indices.size());
     }
-    if (!has_core(cx.schedule))
+    if (has_schedule(group, m) && !has_core(cx.schedule))
       declare_locals(cx);
   }
 }

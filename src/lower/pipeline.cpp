@@ -8,10 +8,12 @@
 #include "kernel/verify.h"
 #include "lower/code_version.h"
 #include "lower/mma/build_core.h"
+#include "lower/mma/row_products.h"
 #include "lower/simt/build_loops.h"
 #include "lower/simt/fill_produce.h"
 #include "lower/unroll.h"
 #include "lower/wgmma/build_wgmma.h"
+#include "poly/row_group.h"
 #include "schedule/legal.h"
 #include "schedule/members.h"
 #include "schedule/schedule.h"
@@ -43,13 +45,19 @@ Lowered wgmma(const poly::Group &group, const schedule::Schedule &schedule, cons
   return {std::move(built.kernel), built.place};
 }
 
+Lowered rows(const poly::Group &group, const schedule::Schedule &schedule, const Target &target) {
+  return {build_row_products(group, schedule, target)};
+}
+
 // The pass before them, by what does the arithmetic.
 struct Builder {
   std::string_view name;
   Lowered (*run)(const poly::Group &, const schedule::Schedule &, const Target &);
 };
 
-Builder builder_of(const schedule::Schedule &schedule) {
+Builder builder_of(const poly::Group &group, const schedule::Schedule &schedule) {
+  if (has_rows(group))
+    return {"build_row_products", rows};
   if (!schedule::has_core(schedule))
     return {"build_loops", loops};
   return is_wgmma(*schedule.core.op) ? Builder{"build_wgmma", wgmma} : Builder{"build_core", core};
@@ -69,7 +77,7 @@ Lowered lower_part(const poly::Group &group, const schedule::Schedule &schedule,
                    const Target &target, const Observer &observer) {
   const std::optional<std::string> reason = schedule::illegal(group, schedule, target);
   TILEFUSE_CHECK(!reason, reason.value_or(""));
-  const Builder builder = builder_of(schedule);
+  const Builder builder = builder_of(group, schedule);
   Lowered lowered = builder.run(group, schedule, target);
   kernel::Kernel &kernel = lowered.kernel;
   kernel::verify(kernel, false);

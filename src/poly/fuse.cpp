@@ -16,6 +16,7 @@
 #include "poly/group_legality.h"
 #include "poly/inline_map.h"
 #include "poly/isl/isl_objects.h"
+#include "poly/join_rows.h"
 #include "poly/needs.h"
 #include "poly/post_ops.h"
 
@@ -364,18 +365,48 @@ private:
   Foreseen *foreseen_ = nullptr;                   // while nothing is judged
 };
 
+// Rows between products, as the judge says.
+bool takes_rows(const PlacedGroup &joined, const std::vector<PlacedGroup *> &apart,
+                const std::string &broken, const FuseOptions &options, FuseReport &report) {
+  FuseDecision decision{apart.front()->origin, apart.back()->origin, false, broken, {}};
+  if (broken.empty() && options.judge) {
+    Verdict verdict = options.judge({{&joined}, {apart.begin(), apart.end()}});
+    decision.terms = std::move(verdict.terms);
+    decision.reason = verdict.is_worth ? "" : "it does not pay";
+  }
+  decision.is_fused = decision.reason.empty();
+  if (!decision.is_fused)
+    apart.front()->notes.push_back(to_text(decision));
+  report.decisions.push_back(decision);
+  return decision.is_fused;
+}
+
+// Nests with what follows them, and rows with their products.
+std::vector<PlacedGroup> grouped(const program::StoredProgram &stored, const FuseOptions &options,
+                                 FuseReport &report) {
+  std::vector<PlacedGroup> groups = group_nests(stored, options.level != FuseLevel::None);
+  if (!options.rows || options.level == FuseLevel::None)
+    return groups;
+  return join_rows(std::move(groups), stored,
+                   [&](const PlacedGroup &joined, const std::vector<PlacedGroup *> &apart,
+                       const std::string &broken) {
+                     return takes_rows(joined, apart, broken, options, report);
+                   });
+}
+
 } // namespace
 
 std::vector<PlacedGroup> make_groups(const program::StoredProgram &stored,
                                      const FuseOptions &options, FuseReport *report) {
-  if (options.level == FuseLevel::Pointwise && options.spreads)
-    return Fuser(group_nests(stored, true), stored, options).feed(would_spread);
-  if (options.level != FuseLevel::All)
-    return group_nests(stored, options.level == FuseLevel::Pointwise);
   FuseReport unread;
   FuseReport &out = report == nullptr ? unread : *report;
+  const auto with_rows = [&] { return grouped(stored, options, out); };
+  if (options.level == FuseLevel::Pointwise && options.spreads)
+    return Fuser(with_rows(), stored, options).feed(would_spread);
+  if (options.level != FuseLevel::All)
+    return with_rows();
   const auto start = std::chrono::steady_clock::now();
-  std::vector<PlacedGroup> groups = Fuser(group_nests(stored, true), stored, options).run(out);
+  std::vector<PlacedGroup> groups = Fuser(with_rows(), stored, options).run(out);
   out.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return groups;
 }

@@ -60,6 +60,7 @@ struct FuseOptions {
   Judge judge;                    // nothing: whatever is legal is worth it
   Foresee foresee;                // or nothing
   bool spreads = false;           // whether copies are offered that spread, as few targets can
+  bool rows = false;              // whether rows between two products are (join_rows.h), likewise
 };
 
 // One offer of a producer to a consumer.

@@ -47,8 +47,9 @@ constexpr MemberId member_of_producer(std::size_t place) {
 
 // How a producer fills its consumer's staging buffer: a pointwise map, evaluated once per element,
 // a nest that runs for the tile as a kernel of its own would, or a copy that reads each element
-// once and writes it to every place of the buffer that holds it.
-enum class Feed { Map, Produce, Spread };
+// once and writes it to every place of the buffer that holds it. Rows are in no buffer: what stands
+// between two products (row_group.h).
+enum class Feed { Map, Produce, Spread, Rows };
 
 struct Producer {
   nest::Nest nest;

@@ -5,6 +5,7 @@
 #include "nest/flatten/split_index.h"
 #include "nest/index.h"
 #include "poly/group.h"
+#include "poly/row_group.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -104,6 +105,11 @@ private:
 
 std::optional<PlacedGroup> attach(const PlacedGroup &group, MemberId member, int input,
                                   const PlacedGroup &producer, std::string *why) {
+  if (has_rows(group.group) || has_rows(producer.group)) {
+    if (why != nullptr)
+      *why = "rows between products join no others";
+    return std::nullopt;
+  }
   PlacedGroup attached = Attaching(group, producer).run(member, input);
   const std::optional<std::string> rule = broken_rule(attached.group);
   if (!rule)

@@ -9,6 +9,7 @@
 #include "nest/evaluate/evaluate.h"
 #include "nest/index.h"
 #include "poly/group.h"
+#include "poly/row_group.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -237,7 +238,11 @@ std::optional<std::vector<int>> match_runs(const nest::Operand &input, const nes
 std::optional<std::string> broken_rule(const Group &group) {
   if (const auto slots = broken_slots(group))
     return slots;
+  if (has_rows(group))
+    return broken_rows(group);
   for (const MemberId m : producing_members(group)) {
+    if (producer_at(group, m).feed == Feed::Rows)
+      return fmt::format("member {} is rows beside what is none", m);
     if (const auto form = broken_form(group, m))
       return form;
     if (const auto edge = broken_edge(group, m))

@@ -13,14 +13,16 @@ namespace {
 
 constexpr std::string_view kHeader = "group\nanchor ";
 
-constexpr auto kFeeds =
-    words<Feed>({{Feed::Map, "map"}, {Feed::Produce, "produce"}, {Feed::Spread, "spread"}});
+constexpr auto kFeeds = words<Feed>({{Feed::Map, "map"},
+                                     {Feed::Produce, "produce"},
+                                     {Feed::Spread, "spread"},
+                                     {Feed::Rows, "rows"}});
 
 Feed parse_feed(Scanner &scanner) {
   for (const auto &[feed, name] : kFeeds.rows)
     if (scanner.accept(name))
       return feed;
-  scanner.fail("map, produce or spread");
+  scanner.fail("map, produce, spread or rows");
 }
 
 std::string to_text(const Producer &producer) {

@@ -7,6 +7,7 @@
 
 #include "base/index.h"
 #include "nest/index.h"
+#include "poly/row_group.h"
 #include "schedule/blocks.h"
 #include "schedule/lane_reduction.h"
 #include "schedule/mma/core.h"
@@ -155,6 +156,14 @@ Buffers buffers_of(const Gemm &gemm, const Fed &fed) {
   return list;
 }
 
+// What the work-items of each row of a block's have of it.
+Buffers row_lanes(const Nest &nest, const Schedule &schedule) {
+  return {{.use = LocalUse::Lanes,
+           .name = "row_lanes",
+           .type = nest.acc_type,
+           .elems = schedule.core.rows * kRowItems}};
+}
+
 // Barriers of parts fit into what the alignment of others leaves.
 std::int64_t bytes_of(const LocalBuffer &buffer) {
   switch (buffer.use) {
@@ -179,13 +188,18 @@ Buffers local_buffers(const Nest &nest, const Schedule &schedule) {
 
 Buffers local_buffers(const poly::Group &group, const Schedule &schedule, poly::MemberId member,
                       const Nest &nest) {
-  if (member != poly::kAnchor && producer_at(group, member).feed != poly::Feed::Produce)
+  if (is_statistic(group, member))
+    return row_lanes(nest, schedule);
+  if (!has_schedule(group, member))
     return {};
   const Schedule &own = member_schedule(schedule, member);
   if (member != poly::kAnchor || !has_core(own))
     return local_buffers(nest, own);
   const Gemm gemm = gemm_of(nest, own);
-  return buffers_of(gemm, {&group, core_feeds(group, gemm)});
+  Buffers all = buffers_of(gemm, {&group, core_feeds(group, gemm)});
+  if (has_rows(group)) // which are in registers
+    std::erase_if(all, [](const LocalBuffer &each) { return each.use == LocalUse::Data; });
+  return all;
 }
 
 std::int64_t local_bytes(const Buffers &buffers) {

@@ -14,6 +14,7 @@
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
 #include "schedule/mma/core_roles.h"
+#include "schedule/mma/row_products.h"
 #include "schedule/ownership.h"
 #include "schedule/rolling.h"
 #include "schedule/stage_copy.h"
@@ -33,10 +34,6 @@ using poly::SlotId;
 using Reason = std::optional<std::string>;
 
 constexpr std::string_view kMark = "producer ";
-
-bool is_run(const Group &group, MemberId member) {
-  return member == kAnchor || producer_at(group, member).feed == Feed::Produce;
-}
 
 // What a map stores beside staging it, each element is stored once (L7).
 Reason wrong_store(const Group &group, const Schedule &schedule, MemberId member) {
@@ -63,7 +60,7 @@ Reason wrong_feeds(const Group &group, const Schedule &schedule, MemberId member
   for (std::size_t k = 0; k < fills.size(); ++k) {
     const std::optional<MemberId> feeder = producer_of(group, member, static_cast<int>(k));
     const bool maps = feeder && producer_at(group, *feeder).feed == Feed::Map;
-    const bool produces = feeder && is_run(group, *feeder);
+    const bool produces = feeder && has_schedule(group, *feeder);
     if (produces != (fills[k] == Fill::Produced))
       return produces
                  ? fmt::format("input {} of member {} is computed by the group and must be "
@@ -201,7 +198,7 @@ Reason wrong_members(const Group &group, const Schedule &schedule, const Target 
     return reason;
   for (const MemberId m : producing_members(group)) {
     nests.push_back(tile_nest(group, schedule, m, nests));
-    if (!is_run(group, m))
+    if (!has_schedule(group, m))
       continue;
     if (Reason reason = wrong_producer(group, nests, schedule, m, target))
       return reason;
@@ -235,7 +232,7 @@ Nest tile_nest(const Group &group, const Schedule &schedule, MemberId member,
 }
 
 Nest tile_nest(const Producer &producer, const Nest &consumer, const Schedule &schedule) {
-  if (producer.feed == Feed::Spread)
+  if (producer.feed == Feed::Spread || producer.feed == Feed::Rows)
     return producer.nest;
   const auto indices = poly::match_dims(consumer.inputs[at(producer.input)], producer.nest).value();
   const StageTile box = stage_tile(consumer, schedule, producer.input);
@@ -254,6 +251,8 @@ std::vector<Nest> tile_nests(const Group &group, const Schedule &schedule) {
 }
 
 Reason illegal(const Group &group, const Schedule &schedule, const Target &target) {
+  if (has_rows(group))
+    return wrong_rows(group, schedule, target);
   if (Reason reason = illegal_alone(group.anchor, schedule, target))
     return reason;
   return illegal_together(group, schedule, target);
@@ -283,11 +282,12 @@ std::vector<KernelArg> kernel_args(const Group &group, const Schedule &schedule)
   for (const MemberId m : members(group)) {
     const Nest &nest = member_nest(group, m);
     const auto use = [&](const nest::Operand &operand) {
-      used[group_slot(group, m, operand.slot)] = true;
+      const SlotId slot = group_slot(group, m, operand.slot);
+      used[slot] = used[slot] || !is_internal(group, slot);
     };
     for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
       const int input = static_cast<int>(k);
-      if (is_run(group, m) && is_packed(member_schedule(schedule, m).fills[k]))
+      if (has_schedule(group, m) && is_packed(member_schedule(schedule, m).fills[k]))
         packed.push_back({.packed_input = input, .member = m});
       else if (!producer_of(group, m, input))
         use(nest.inputs[k]);
@@ -310,7 +310,7 @@ SlotId slot_of(const Group &group, const KernelArg &arg) {
 std::string to_text(const Group &group, const Schedule &schedule) {
   std::string text = to_text(group.anchor, schedule);
   for (const MemberId m : producing_members(group))
-    if (at(m) <= schedule.producers.size() && is_run(group, m))
+    if (at(m) <= schedule.producers.size() && has_schedule(group, m))
       text += fmt::format("{}{}\n{}", kMark, m,
                           to_text(member_nest(group, m), member_schedule(schedule, m)));
   return text;

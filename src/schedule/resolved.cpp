@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/resolved.h"
 
+#include "poly/row_group.h"
 #include "schedule/members.h"
 
 namespace tilefuse::schedule {
@@ -9,8 +10,7 @@ Resolved::Resolved(const poly::Group &from, const Schedule &how)
     : group(from), schedule(how), nests(tile_nests(from, how)), gemms(nests.size()),
       args(kernel_args(from, how)) {
   for (const poly::MemberId m : nests.ids()) {
-    const bool is_run = m == poly::kAnchor || producer_at(group, m).feed == poly::Feed::Produce;
-    if (is_run && has_core(member_schedule(schedule, m)))
+    if (has_schedule(group, m) && has_core(member_schedule(schedule, m)))
       gemms[m].emplace(gemm_of(nests[m], member_schedule(schedule, m)));
   }
   if (gemms[poly::kAnchor])

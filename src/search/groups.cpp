@@ -9,11 +9,13 @@
 #include "base/index.h"
 #include "cost/group_model.h"
 #include "nest/index.h"
+#include "poly/row_group.h"
 #include "schedule/dots.h"
 #include "schedule/legal.h"
 #include "schedule/legal_alone.h"
 #include "schedule/rolling.h"
 #include "schedule/wgmma/wgmma_spread.h"
+#include "search/forms/row_product_forms.h"
 #include "search/item_groups.h"
 #include "search/pick.h"
 #include "search/runs.h"
@@ -348,6 +350,20 @@ Schedule FusedSearch::assemble(const Plan &plan) const {
   return schedule;
 }
 
+// The quickest of the schedules of a group with rows.
+std::optional<Schedule> pick_rows(const poly::Group &group, const Target &target) {
+  std::optional<Schedule> best;
+  double least = 0;
+  for (Schedule &each : row_product_schedules(group, target)) {
+    const double seconds = cost::predict(group, each, target).seconds;
+    if (best && seconds >= least)
+      continue;
+    best = std::move(each);
+    least = seconds;
+  }
+  return best;
+}
+
 std::optional<Schedule> FusedSearch::run() {
   if (target_.lanes == LaneKind::WorkItem)
     return pick_for_items(group_, target_);
@@ -360,7 +376,7 @@ std::optional<Schedule> FusedSearch::run() {
 } // namespace
 
 std::optional<Schedule> pick_fused(const poly::Group &group, const Target &target) {
-  return FusedSearch(group, target).run();
+  return has_rows(group) ? pick_rows(group, target) : FusedSearch(group, target).run();
 }
 
 Schedule pick(const poly::Group &group, const Target &target) {

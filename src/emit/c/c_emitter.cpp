@@ -27,6 +27,10 @@ std::string CEmitter::round_convert(const kernel::Type &, const std::string &,
   refuse("rounding to whole numbers at once");
 }
 
+std::string CEmitter::word(const kernel::Type &, const std::string &) const {
+  refuse("a fragment of a matrix instruction");
+}
+
 std::string CEmitter::plain_store(const CContext &, const VectorText &at,
                                   const std::string &value) const {
   return store(at.buffer.type.elem, at.type.lanes, at.base, at.index, value);

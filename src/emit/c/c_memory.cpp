@@ -8,6 +8,7 @@
 #include "emit/c/c_align.h"
 #include "emit/c/c_context.h"
 #include "emit/c/c_expr.h"
+#include "emit/c/c_matrix.h"
 #include "emit/c/c_names.h"
 #include "kernel/build.h"
 #include "target/dtype_traits.h"
@@ -52,6 +53,13 @@ std::string scattered_registers(CContext &cx, const kernel::Store &store,
     text += fmt::format(" {} = {};", register_name(cx, store.buffer, first + lane),
                         cx.language.lane("t", lane));
   return text + " }";
+}
+
+// A vector of a word's size into a fragment.
+std::string fragment_store(CContext &cx, const kernel::Store &store, const std::string &value) {
+  const Words to = fragment_words(cx, {store.buffer, store.index}, 1);
+  TILEFUSE_CHECK(to.size() == 1, "a fragment is written in other parts than words");
+  return fmt::format("{} = {};", to.front(), cx.language.word(store.value->type, bare(value)));
 }
 
 // A store of bfloat16 reads its value several times: it gets a name first.
@@ -165,6 +173,8 @@ std::string store_text(CContext &cx, const kernel::Store &store) {
   const kernel::Buffer &buffer = cx.kernel[store.buffer];
   const Type &type = store.value->type;
   const std::string value = expression(cx, store.value);
+  if (cx.fragments[at(store.buffer)])
+    return fragment_store(cx, store, value);
   if (buffer.space == Space::Register && buffer.type.lanes != type.lanes)
     return scattered_registers(cx, store, value);
   if (buffer.space == Space::Register)

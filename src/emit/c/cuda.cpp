@@ -136,6 +136,10 @@ public:
     return type_name(from) == to_name ? value : fmt::format("tf_convert<{}>({})", to_name, value);
   }
 
+  std::string word(const Type &type, const std::string &value) const override {
+    return fmt::format("tf_word{}({})", form(type.elem), value);
+  }
+
   bool has_round_convert(const CContext &cx) const override {
     return has(cx.target, Feature::PackedRounding);
   }

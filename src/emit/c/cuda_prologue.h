@@ -69,8 +69,9 @@ template <class T, int N> TF tf_vec<T, N> fma(tf_vec<T, N> a, tf_vec<T, N> b, tf
   _Pragma("unroll") TF_EACH a.v[i] = fma(a.v[i], b.v[i], c.v[i]); return a; }
 TF float tf_exp2(float x) { float r; asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
 TF float tf_coarse_exp(float x) { return tf_exp2(x * 1.44269504f); }
-TF float tf_coarse_div(float a, float b) { float r;
-  asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b)); return r; }
+TF float tf_coarse_div(float a, float b) {
+  const float t = fabs(b), s = t > 0x1p100f ? 0x1p-64f : t < 0x1p-100f ? 0x1p64f : 1.0f; float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b * s)); return a * s * r; }
 TF float tf_coarse_tanh(float x) { const float t = fabs(x);
   const float far = copysign(1.0f - tf_coarse_div(2.0f, tf_exp2(t * 2.88539008f) + 1.0f), x);
   return t < 0.04f ? x - x * x * x * 0.333333333f : far; }
@@ -184,6 +185,11 @@ template <int N> TF void tf_store_wide_half(ushort *p, tf_vec<float, N> a) { tf_
   _Pragma("unroll") TF_EACH w.v[i] = tf_half_bits(a.v[i]); *(tf_pack<ushort, N>*)p = w; }
 template <int N> TF void tf_store_wide_bfloat(ushort *p, tf_vec<float, N> a) { tf_pack<ushort, N> w;
   _Pragma("unroll") TF_EACH w.v[i] = tf_bfloat_bits(a.v[i]); *(tf_pack<ushort, N>*)p = w; }
+#if __CUDA_ARCH__ >= 800
+#define TF_WORD(FORM, TYPE) TF uint tf_word##FORM(tf_vec<float, 2> a) { uint r; \
+  asm("cvt.rn." TYPE "x2.f32 %0, %1, %2;" : "=r"(r) : "f"(a.v[1]), "f"(a.v[0])); return r; }
+TF_WORD(_half, "f16") TF_WORD(_bfloat, "bf16")
+#endif
 template <class T> TF void tf_store_one(T *p, T a) { *p = a; }
 TF void tf_store_one_half(ushort *p, float a) { *p = tf_half_bits(a); }
 TF void tf_store_one_bfloat(ushort *p, float a) { *p = tf_bfloat_bits(a); }

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/index.h"
-#include "kernel/rules.h"
 #include "lower/context.h"
 #include "lower/members.h"
 #include "lower/mma/core_copies.h"
+#include "lower/mma/core_fetch.h"
 #include "lower/mma/core_map.h"
 #include "lower/mma/core_store.h"
 #include "schedule/mma/core.h"
@@ -47,12 +47,6 @@ public:
   StmtRef build();
 
 private:
-  // Where ldmatrix of this work-item finds a stripe of 16 pixels or channels: its row's first
-  // element, and the chunk exchanged.
-  struct Place {
-    ExprRef row{};
-    ExprRef swizzled{};
-  };
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   std::int64_t extent(IndexId i) const { return cx_.nest.indices[at(i)].extent; }
   ExprRef named(const std::string &name, ExprRef value) {
@@ -64,7 +58,6 @@ private:
   CoreSide *side_of(int input);
   void take_block_apart();
   void take_item_apart();
-  Place place_of(const CoreSide &side, ExprRef first);
   void declare_registers();
   StmtRef declare_sides();
   StmtRef start_copies(ExprRef slot);
@@ -73,8 +66,6 @@ private:
   ExprRef slot(std::int64_t which) { return b_.load(slots_, integer(which)); }
   void main_loop();
   StmtRef multiply();
-  StmtRef fetch(const CoreSide &side, BufferId to, const Place &from, std::int64_t stripe,
-                std::int64_t step);
 
   static constexpr std::int64_t kRead = 0; // buffers of the ring that are read and filled next
   static constexpr std::int64_t kFilled = 1;
@@ -98,7 +89,7 @@ private:
   ExprRef first_row_{}, first_column_{}; // of the block: a pixel and a channel
   ExprRef warp_row_{}, warp_column_{};   // of the warp, in the block's tile
   ExprRef item_{}, warp_{};              // the item's number in its warp, and the warp's
-  Place data_place_, filter_place_;
+  CorePlace data_place_, filter_place_;
   BufferId acc_{-1}, data_values_{-1}, filter_values_{-1}, slots_{-1};
 };
 
@@ -132,31 +123,8 @@ void CoreLoops::take_item_apart() {
   const ExprRef across = integer(core_.warp_columns);
   warp_row_ = named("warp_row", b_.mul(b_.div(warp_, across), integer(tile_.warp_rows)));
   warp_column_ = named("warp_column", b_.mul(b_.mod(warp_, across), integer(tile_.warp_columns)));
-  data_place_ = place_of(*data_, warp_row_);
-  filter_place_ = place_of(*filter_, warp_column_);
-}
-
-// The four 8 x 16-byte tiles of a stripe go down 16 pixels and then along the depth for the data,
-// the other way for the filter. In straight rows the depth is found by the chunk, in turned ones by
-// the row.
-CoreLoops::Place CoreLoops::place_of(const CoreSide &side, ExprRef first) {
-  const ExprRef eighth = b_.mod(item_, integer(8));
-  const ExprRef low = b_.mod(b_.div(item_, integer(8)), integer(2));
-  const ExprRef high = b_.div(item_, integer(16));
-  const bool is_data = &side == data_;
-  const ExprRef own = is_data ? low : high; // 8 pixels or channels further
-  const ExprRef deep = is_data ? high : low;
-  const schedule::Swizzle swizzle = side.swizzle();
-  const ExprRef bits = b_.mod(b_.div(eighth, integer(swizzle.divisor)), integer(swizzle.modulus));
-  ExprRef row = b_.add(eighth, b_.mul(side.is_turned() ? deep : own, integer(8)));
-  ExprRef chunk = deep;
-  if (side.is_turned())
-    chunk = b_.add(b_.div(first, integer(tile_.chunk())), own);
-  else
-    row = b_.add(first, row);
-  const std::string name = is_data ? "data" : "filter";
-  return {named(name + "_row", b_.mul(row, integer(side.side().elems))),
-          named(name + "_chunk", b_.scalar(ScalarOp::BitXor, {chunk, bits}))};
+  data_place_ = core_place(b_, body_, *data_, item_, warp_row_);
+  filter_place_ = core_place(b_, body_, *filter_, item_, warp_column_);
 }
 
 void CoreLoops::declare_registers() {
@@ -215,32 +183,16 @@ StmtRef CoreLoops::next_slot(std::int64_t which) {
   return b_.store(slots_, integer(which), b_.select(is_end, integer(0), next));
 }
 
-// One ldmatrix: a stripe of 16 pixels or channels by 32 bytes of depth.
-StmtRef CoreLoops::fetch(const CoreSide &side, BufferId to, const Place &from, std::int64_t stripe,
-                         std::int64_t step) {
-  const std::int64_t step_points = kStepBytes / tile_.elem_bytes;
-  const std::int64_t rows = side.is_turned() ? step * step_points : stripe * kCoreRows;
-  const ExprRef chunk =
-      b_.scalar(ScalarOp::BitXor, {integer(2 * (side.is_turned() ? stripe : step)), from.swizzled});
-  const ExprRef buffer = b_.mul(slot(kRead), integer(side.buffer_elems()));
-  const ExprRef at_row = b_.add(from.row, integer(rows * side.side().elems));
-  kernel::LoadMatrix load{.to = {to, integer(0)},
-                          .from = side.ring(),
-                          .index =
-                              b_.add(b_.add(buffer, b_.mul(chunk, integer(tile_.chunk()))), at_row),
-                          .matrices = 4,
-                          .transposed = side.is_turned()};
-  load.to.index = integer(stripe * load_matrix_values(b_.kernel(), load));
-  return b_.load_matrix(load);
-}
-
 StmtRef CoreLoops::multiply() {
   std::vector<StmtRef> list;
+  const ExprRef of_data = b_.mul(slot(kRead), integer(data_->buffer_elems()));
+  const ExprRef of_filter = b_.mul(slot(kRead), integer(filter_->buffer_elems()));
   for (std::int64_t step = 0; step < tile_.row_bytes() / kStepBytes; ++step) {
     for (std::int64_t i = 0; i < row_tiles_; ++i)
-      list.push_back(fetch(*data_, data_values_, data_place_, i, step));
+      list.push_back(core_fetch(b_, *data_, data_place_, {i, step, of_data}, data_values_, i));
     for (std::int64_t j = 0; j < column_tiles_ / 2; ++j)
-      list.push_back(fetch(*filter_, filter_values_, filter_place_, j, step));
+      list.push_back(
+          core_fetch(b_, *filter_, filter_place_, {j, step, of_filter}, filter_values_, j));
     for (std::int64_t i = 0; i < row_tiles_; ++i)
       for (std::int64_t j = 0; j < column_tiles_; ++j)
         list.push_back(

@@ -105,7 +105,8 @@ CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
       block_(cx_.nest.indices[at(roles.depth())].extent),
       source_(source_of(source.nest, cx_.schedule, input)), from_(source.from),
       item_(source.item == nullptr ? b_.lane() : source.item),
-      items_(source.item == nullptr ? cx_.block_size() : source.items), ring_(source.ring) {
+      items_(source.item == nullptr ? cx_.block_size() : source.items), in_order_(source.in_order),
+      ring_(source.ring) {
   if (is_turned())
     digits_.emplace(cx_, roles_, tile_, source_);
   flat_ = {source_.offset, std::vector<std::int64_t>(cx_.nest.indices.size(), 0)};
@@ -138,10 +139,10 @@ ExprRef CoreSide::flag(const std::string &name, ExprRef condition) {
   return b_.scalar(ScalarOp::Ne, {value, b_.integer(0)});
 }
 
-// The channel that a row of the filter's tile holds, from the tile's first; a row of data holds
-// its pixel.
+// The channel that a row of the filter's tile holds, from the tile's first; a row of data, or of
+// what is not dealt out, holds its own.
 ExprRef CoreSide::source_row(ExprRef row) const {
-  if (is_data())
+  if (is_data() || in_order_)
     return row;
   const std::int64_t vec = cx_.schedule.splits[at(roles_.channel)].vec;
   const ExprRef warp = b_.div(row, b_.integer(tile_.warp_columns));

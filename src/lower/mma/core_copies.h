@@ -49,6 +49,7 @@ struct CoreSource {
   kernel::BufferId ring{-1}; // one that exists; -1: one of its own
   kernel::ExprRef item{};    // of those that copy: this one's number; null: all of the block do
   std::int64_t items = 0;    // and how many they are
+  bool in_order = false;     // rows of a straight filter are not dealt out
 };
 
 // Rows of a block's tile of one input, and this work-item's copies of them.
@@ -57,7 +58,9 @@ public:
   CoreSide(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
            int input, const CoreSource &source);
   kernel::BufferId ring() const { return ring_; }
+  bool is_data() const { return input_ == roles_.data; }
   bool is_turned() const { return roles_.is_turned(input_); }
+  std::int64_t chunk() const { return tile_.chunk(); }
   const schedule::CoreSideTile &side() const { return side_; }
   std::int64_t buffer_elems() const { return side_.rows * side_.elems; }
   schedule::Swizzle swizzle() const {
@@ -105,7 +108,6 @@ private:
     kernel::ExprRef exists{};                // null: always
     kernel::ExprRef row{};                   // of a turned side: point of the step
   };
-  bool is_data() const { return input_ == roles_.data; }
   bool has_digits() const { return digits_ && !digits_->is_number(); }
   std::int64_t own_points() const; // pixels or channels
   kernel::ExprRef named(const std::string &name, kernel::ExprRef value) {
@@ -151,6 +153,7 @@ private:
   const kernel::BufferId from_;
   const kernel::ExprRef item_; // of those that copy
   const std::int64_t items_;
+  const bool in_order_;
   Digits digits_;                     // of a turned side
   Digits behind_;                     // the same of the second walk
   nest::Linear flat_;                 // element by index

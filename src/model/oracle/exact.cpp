@@ -7,6 +7,7 @@
 
 #include "base/index.h"
 #include "nest/index.h"
+#include "poly/row_group.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::model {
@@ -132,7 +133,7 @@ Magnitude stored_by(const poly::Group &group, poly::MemberId member) {
 
 bool is_exact(const KernelCase &kernel_case) {
   return kernel_case.values == Values::Integers && kernel_case.given.empty() &&
-         stored_by(kernel_case.group, poly::kAnchor).has_value();
+         !has_rows(kernel_case.group) && stored_by(kernel_case.group, poly::kAnchor).has_value();
 }
 
 } // namespace tilefuse::model

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/oracle/expected_group.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "base/index.h"
+#include "nest/index.h"
+#include "poly/row_group.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -57,6 +60,25 @@ Point read_run(const nest::Operand &input, const std::vector<int> &dim_of, const
   return read;
 }
 
+// The point of a nest that writes an element. Results lie apart: no index passes over another.
+Point point_of(const nest::Nest &nest, std::int64_t element) {
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  std::vector<IndexId> order;
+  for (const IndexId i : output_indices(nest))
+    order.push_back(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](IndexId a, IndexId b) { return out.coeff[a] > out.coeff[b]; });
+  Point point(at(nest.output_indices), 0);
+  std::int64_t rest = element - out.constant;
+  for (const IndexId i : order) {
+    if (extent(nest, i) == 1)
+      continue;
+    point[at(i)] = rest / out.coeff[i];
+    rest %= out.coeff[i];
+  }
+  return point;
+}
+
 class Expecting {
 public:
   Expecting(const Group &group, std::span<const std::span<std::byte>> slots, double input_roundoff)
@@ -68,7 +90,8 @@ public:
   std::vector<nest::Expectation> run(const std::vector<Point> &points) {
     std::vector<std::vector<Point>> needed = {points};
     for (const Producer &producer : group_.producers)
-      needed.push_back(needed_of(producer, needed));
+      needed.push_back(producer.feed == Feed::Rows ? needed_of_rows(producer, needed)
+                                                   : needed_of(producer, needed));
     for (const MemberId m : producing_members(group_).reversed())
       compute(m, needed[at(m)]);
     return expected(kAnchor, points);
@@ -93,6 +116,33 @@ private:
                      read_point(input, indices.value(), producer.nest, point))
           found.insert(std::move(*read));
       } while (advance(reader, point));
+    }
+    return {found.begin(), found.end()};
+  }
+
+  // Of rows, what all members before them read.
+  std::vector<Point> needed_of_rows(const Producer &producer,
+                                    const std::vector<std::vector<Point>> &needed) const {
+    const SlotId slot = producer.slots[producer.nest.out.slot];
+    std::set<Point> found;
+    for (std::size_t m = 0; m < needed.size(); ++m) {
+      const nest::Nest &reader = member_nest(group_, static_cast<MemberId>(m));
+      for (int k = 0; k < operands(reader); ++k) {
+        const nest::Operand &operand = operand_of(reader, k);
+        if (group_slot(group_, static_cast<MemberId>(m), operand.slot) != slot)
+          continue;
+        const nest::Linear flat = nest::flat(operand, reader.indices.size());
+        for (const Point &output : needed[m]) {
+          Point point = output;
+          point.resize(reader.indices.size(), 0);
+          do {
+            std::int64_t element = flat.constant;
+            for (std::size_t i = 0; i < point.size(); ++i)
+              element += flat.coeff[i] * point[i];
+            found.insert(point_of(producer.nest, element));
+          } while (advance(reader, point));
+        }
+      }
     }
     return {found.begin(), found.end()};
   }

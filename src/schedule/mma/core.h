@@ -53,6 +53,7 @@ constexpr std::int64_t kCoreColumns = 8; // likewise
 constexpr std::int64_t kGroupRows = 64;  // of one wgmma
 constexpr std::int64_t kHalfRows = 8;    // between the two rows of a work-item's results
 constexpr std::int64_t kPairs = 2;       // neighbouring columns that a work-item ends with
+constexpr std::int64_t kRowItems = 4;    // work-items that have a row of an mma's results
 
 // The row of the core table with which the nest's types are multiplied in steps of 32 bytes of
 // depth, or null. `tf32` allows f32 operands to be rounded to tf32.

@@ -28,7 +28,19 @@ namespace {
 using nest::Nest;
 using Reason = std::optional<std::string>;
 
-Reason wrong_target(const Nest &nest, const Schedule &schedule, const Target &target) {
+// Warps of mma take one tile, and do all the same.
+Reason wrong_kind(const Gemm &gemm) {
+  const Schedule &schedule = gemm.schedule;
+  if (is_wgmma(*gemm.core().op) ||
+      (schedule.roles == WarpRoles{} && schedule.tiles.persistent == 0 &&
+       schedule.tiles.cluster() == 1 && !schedule.core.swap_ab && schedule.store != Store::Tma))
+    return {};
+  return "warps of mma have no roles, clusters or tensor copies, and take one tile as it lies";
+}
+
+} // namespace
+
+Reason wrong_core_target(const Nest &nest, const Schedule &schedule, const Target &target) {
   const CoreOp &op = *schedule.core.op;
   const Feature feature = is_wgmma(op) ? Feature::WarpgroupMatrix : Feature::MatrixUnits;
   if (schedule.lanes != LaneKind::WorkItem || !has(target, Feature::MatrixUnits) ||
@@ -42,8 +54,7 @@ Reason wrong_target(const Nest &nest, const Schedule &schedule, const Target &ta
   return {};
 }
 
-// Tiles are of the channel, of the depth and, in boxes of wgmma, of pixels.
-Reason wrong_loops(const Nest &nest, const Schedule &schedule) {
+Reason wrong_core_loops(const Nest &nest, const Schedule &schedule) {
   const CoreRoles roles = core_roles(nest, schedule);
   if (schedule.order.back() != IndexId{roles.depth()})
     return "the depth is not the innermost loop";
@@ -62,25 +73,13 @@ Reason wrong_loops(const Nest &nest, const Schedule &schedule) {
   return {};
 }
 
-// Warps of mma take one tile, and do all the same.
-Reason wrong_kind(const Gemm &gemm) {
-  const Schedule &schedule = gemm.schedule;
-  if (is_wgmma(*gemm.core().op) ||
-      (schedule.roles == WarpRoles{} && schedule.tiles.persistent == 0 &&
-       schedule.tiles.cluster() == 1 && !schedule.core.swap_ab && schedule.store != Store::Tma))
-    return {};
-  return "warps of mma have no roles, clusters or tensor copies, and take one tile as it lies";
-}
-
-} // namespace
-
 std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule,
                                       const Target &target) {
   if (Reason reason = no_core_roles(nest))
     return reason;
-  if (Reason reason = wrong_target(nest, schedule, target))
+  if (Reason reason = wrong_core_target(nest, schedule, target))
     return reason;
-  if (Reason reason = wrong_loops(nest, schedule))
+  if (Reason reason = wrong_core_loops(nest, schedule))
     return reason;
   const Gemm gemm = gemm_of(nest, schedule);
   for (const auto question : {wrong_fills, wrong_pipes, wrong_kind, wrong_atom_tile, wrong_order,

@@ -15,4 +15,10 @@ namespace tilefuse::schedule {
 std::optional<std::string> wrong_core(const nest::Nest &nest, const Schedule &schedule,
                                       const Target &target);
 
+// Whether the target has the instruction, and the nest its types.
+std::optional<std::string> wrong_core_target(const nest::Nest &nest, const Schedule &schedule,
+                                             const Target &target);
+// Tiles of other indices than the channel, the depth and, in boxes of wgmma, pixels.
+std::optional<std::string> wrong_core_loops(const nest::Nest &nest, const Schedule &schedule);
+
 } // namespace tilefuse::schedule

@@ -19,10 +19,12 @@
 #include "cost/profit.h"
 #include "launch/classes.h"
 #include "poly/post_ops.h"
+#include "poly/row_group.h"
 #include "schedule/wgmma/wgmma_spread.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/groups.h"
 #include "search/pick.h"
+#include "target/features.h"
 
 namespace tilefuse::search {
 namespace {
@@ -196,7 +198,7 @@ private:
     const poly::Group &producer = exchange.apart.back()->group;
     const poly::Group &fused = exchange.together.front()->group;
     poly::Verdict verdict;
-    if (exchange.together.size() == 1 && !schedule::spread_of(fused)) {
+    if (exchange.together.size() == 1 && !schedule::spread_of(fused) && !has_rows(fused)) {
       const cost::Profit profit = cost::profit(fused, producer, target_);
       verdict = cost::to_verdict(profit, fused);
       const bool is_map = producer.anchor.inputs.empty();
@@ -349,6 +351,7 @@ std::vector<poly::PlacedGroup> make_groups(const program::StoredProgram &stored,
   poly::FuseOptions options = {
       .level = settings.level, .quota = settings.quota, .judge = std::ref(judge)};
   options.spreads = schedule::can_spread(target);
+  options.rows = target.lanes == LaneKind::WorkItem && has(target, Feature::MatrixUnits);
   if (available_threads() > 1)
     options.foresee = [&](const auto &exchanges) { judge.foresee(exchanges); };
   std::vector<poly::PlacedGroup> groups = poly::make_groups(stored, options, report);
