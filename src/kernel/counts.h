@@ -5,9 +5,9 @@
 //   - an access of up to 16 bytes per work-item is one request; wider vectors are several, and
 //     strided, partly valid or unaligned ones go element by element;
 //   - a request to Local memory takes phases: with 32 banks of 4 bytes a phase is a warp's 32
-//     accesses of up to 4 bytes, 16 of 8 or 8 of 16 bytes, or one 8 x 16-byte tile of ldmatrix. A
-//     phase takes as many wavefronts as the most words of one bank that it touches (equal words are
-//     broadcast), so wavefronts - phases are the conflicts;
+//     accesses of up to 4 bytes, 16 of 8 or 8 of 16 bytes, or one 8 x 16-byte tile of ldmatrix
+//     or of an operand of wgmma. A phase takes as many wavefronts as the most words of one bank
+//     that it touches (equal words are broadcast), so wavefronts - phases are the conflicts;
 //   - a request to Global memory asks for the sectors that it touches; it needs as many as its
 //     distinct bytes would fill.
 #pragma once

@@ -165,8 +165,14 @@ Operands wgmma_operands(Wgmma &wgmma) {
   };
   return {
       {.at = element_of(wgmma.acc, op.d.bytes()), .effect = Effect::Updates},
-      {.at = element_of(wgmma.a), .word = "+=", .effect = Effect::Reads},
-      {.at = element_of(wgmma.b), .word = "*", .effect = Effect::Reads},
+      {.at = element_of(wgmma.a),
+       .word = "+=",
+       .effect = Effect::Reads,
+       .counted = AccessKind::LoadMatrix},
+      {.at = element_of(wgmma.b),
+       .word = "*",
+       .effect = Effect::Reads,
+       .counted = AccessKind::LoadMatrix},
       {.at = NumberOperand{&wgmma.a_row_bytes, 32, 128}, .word = "rows", .what = "bytes of a row"},
       {.at = NumberOperand{&wgmma.b_row_bytes, 32, 128, &wgmma.a_row_bytes},
        .what = "bytes of a row",

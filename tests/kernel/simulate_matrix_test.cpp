@@ -175,6 +175,37 @@ const std::string kXor =
 
 TEST(SimulateMatrix, SwizzledRowsHaveNoConflicts) { expect_no_conflicts(layout_text(kXor, 64)); }
 
+// 64 x 16 by 16 x 16, whose operands lie in rows of so many bytes; b turned where `panel` says so.
+std::string wgmma_text(int row_bytes, const std::string &panel) {
+  const int across = row_bytes / 2;
+  return fmt::format("kernel t blocks 1 block_size 128 {{\n  global y f32[1024]\n"
+                     "  local a f16[{0}]\n  local b f16[{1}]\n  register acc f32x8[1]\n"
+                     "  for i in 0..{2} {{ a[i * 128 + lane] = f16(1) }}\n"
+                     "  for j in 0..{3} {{ b[j * 128 + lane] = f16(1) }}\n"
+                     "  store_fence\n  barrier\n  acc[0] = f32x8(0)\n  wgmma_fence\n"
+                     "  wgmma.m64n16k16.f16.f32 acc[0] += a[0] * b[0] rows {4}{5}\n"
+                     "  wgmma_commit\n  wgmma_wait 0\n  y[lane * 8 .. 8] = acc[0]\n}}\n",
+                     64 * across, 16 * across, across / 2, across / 8, row_bytes, panel);
+}
+
+// Each of four warps reads 4 matrices of 8 rows of 16 bytes of a, and one of them 4 of b.
+TEST(SimulateMatrix, SwizzledOperandsOfWgmmaHaveNoConflicts) {
+  for (const auto &[row_bytes, panel] :
+       {std::pair{32, ""}, {64, ""}, {128, ""}, {128, " b_panel 1024"}}) {
+    const Kernel kernel = parse_kernel(wgmma_text(row_bytes, panel));
+    Arguments args(kernel);
+    BankTrace trace;
+    const Counts counts = simulate(kernel, args.spans, {.banks = &trace});
+    EXPECT_EQ(element(args.data[0], DType::F32, 1023), 16);
+    std::vector<std::pair<PhaseCounts, std::size_t>> seen; // and how many were traced
+    for (std::size_t i = 0; i < counts.accesses.size(); ++i)
+      if (counts.accesses[i].kind == AccessKind::LoadMatrix)
+        seen.emplace_back(counts.accesses[i].all_phases(), trace[i].size());
+    const std::vector<std::pair<PhaseCounts, std::size_t>> expected = {{{16, 16}, 16}, {{4, 4}, 4}};
+    EXPECT_EQ(seen, expected) << row_bytes << panel;
+  }
+}
+
 TEST(SimulateMatrix, PaddedRowsHaveNoConflicts) { expect_no_conflicts(layout_text("CHUNK", 72)); }
 
 TEST(SimulateMatrix, PlainRowsConflictInLdmatrix) {

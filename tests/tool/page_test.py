@@ -216,6 +216,9 @@ class Pages(ToolTest):
         kernel = self.page(model, "--target", "cuda_sm90", "--precision", "f16", "--kernel", 0, name="k.html")
         self.check(kernel, KERNEL_SECTIONS)
         self.assertIn("wgmma.mma_async", kernel.read_text())
+        self.assertNotIn("No warp accesses banked local memory", kernel.read_text())
+        operands = re.findall(r"(\d+) wavefronts in (\d+) phases, 0 conflicts", self.read(kernel).text)
+        self.assertGreaterEqual(len(operands), 2)  # of a wgmma, whose swizzle has every bank asked once
 
     def test_sixty_kernels_fit(self):
         self.need_data()

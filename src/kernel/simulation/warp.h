@@ -100,6 +100,8 @@ private:
     int row_bytes = 128;
     std::int64_t panel = 0;
     std::int64_t lines = 0;
+    // Byte of an element of `size` bytes from the operand's start, before the swizzle.
+    std::int64_t byte_of(std::int64_t row, std::int64_t k, std::int64_t size) const;
   };
 
   // A tensor store that was not waited for.
@@ -179,6 +181,8 @@ private:
   void read_operand(const Wgmma &node, const Laid &laid, int first, int rows,
                     std::vector<Cell> &matrix);
   void read_operands(const Started &started);
+  void record_operand(int access, const CoreOp &op, const Laid &laid, int first, int rows);
+  void record_operands(const Started &started, int access);
   void check_accumulators(const Started &started);
   void mark_in_flight(const Started &started, bool is_started);
   void check_in_flight(const Op &op, std::int64_t value);

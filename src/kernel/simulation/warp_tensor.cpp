@@ -200,6 +200,15 @@ void Warp::check_stores_ended() {
     fault("ends while a tensor_store may still read its local memory", stores_.front().lane);
 }
 
+std::int64_t Warp::Laid::byte_of(std::int64_t row, std::int64_t k, std::int64_t size) const {
+  if (panel != 0) {
+    const std::int64_t across = row_bytes / size; // elements of a turned row
+    return row / across * panel * size + k * row_bytes + row % across * size;
+  }
+  const std::int64_t apart = lines == 0 ? kSwizzleRows * row_bytes : lines * size; // of 8 rows
+  return row / kSwizzleRows * apart + row % kSwizzleRows * row_bytes + k * size;
+}
+
 // Rows [first, first + rows) of an operand of op.k columns, row by row.
 void Warp::read_operand(const Wgmma &node, const Laid &laid, int first, int rows,
                         std::vector<Cell> &matrix) {
@@ -214,17 +223,12 @@ void Warp::read_operand(const Wgmma &node, const Laid &laid, int first, int rows
                       buffer.name, at.index, row_bytes),
           0);
   LocalBuffer &from = *local_buffer(to_int(at.buffer));
-  const std::int64_t across = row_bytes / size;                  // elements of a turned row
-  const std::int64_t apart = lines == 0 ? period : lines * size; // of 8 rows
   matrix.resize(static_cast<std::size_t>(rows * node.op->k));
   Cell *to = matrix.data();
   for (int row = first; row < first + rows; ++row)
-    for (int k = 0; k < node.op->k; ++k) {
-      const std::int64_t byte =
-          panel == 0 ? row / kSwizzleRows * apart + row % kSwizzleRows * row_bytes + k * size
-                     : row / across * panel * size + k * row_bytes + row % across * size;
-      *to++ = from.read_beside(swizzled(start + byte, row_bytes) / size, agent(0));
-    }
+    for (int k = 0; k < node.op->k; ++k)
+      *to++ = from.read_beside(swizzled(start + laid.byte_of(row, k, size), row_bytes) / size,
+                               agent(0));
 }
 
 void Warp::read_operands(const Started &started) {
@@ -234,6 +238,34 @@ void Warp::read_operands(const Started &started) {
                kWarpRows, matrix_a_);
   read_operand(node, {started.b, node.b_row_bytes, node.b_panel, node.b_lines}, 0, node.op->n,
                matrix_b_);
+}
+
+// What the matrix unit reads of rows [first, first + rows): matrices of 8 rows of 16 bytes, a phase
+// each, as ldmatrix has them; of a turned operand the rows are those of k.
+void Warp::record_operand(int access, const CoreOp &op, const Laid &laid, int first, int rows) {
+  const std::int64_t size = size_bytes(machine_.kernel[laid.at.buffer].type.elem);
+  const bool is_turned = laid.panel != 0;
+  const std::int64_t chunk = kChunkBytes / size;
+  std::vector<std::int64_t> starts;
+  for (std::int64_t row = first; row < first + rows; row += is_turned ? chunk : kSwizzleRows)
+    for (std::int64_t k = 0; k < op.k; k += is_turned ? kSwizzleRows : chunk)
+      for (std::int64_t i = 0; i < kSwizzleRows; ++i) {
+        const std::int64_t byte =
+            is_turned ? laid.byte_of(row, k + i, size) : laid.byte_of(row + i, k, size);
+        starts.push_back(swizzled(laid.at.index * size + byte, laid.row_bytes) / size);
+      }
+  machine_.recorder->matrix(access, starts);
+}
+
+// Each warp reads its rows of a; the columns of b are read once for all four.
+void Warp::record_operands(const Started &started, int access) {
+  const Wgmma &node = *started.node;
+  const int warp = static_cast<int>(number_ % kGroupWarps);
+  record_operand(access, *node.op, {started.a, node.a_row_bytes, node.a_panel, node.a_lines},
+                 warp * kWarpRows, kWarpRows);
+  if (warp == 0)
+    record_operand(access + 1, *node.op, {started.b, node.b_row_bytes, node.b_panel, node.b_lines},
+                   0, node.op->n);
 }
 
 void Warp::execute(const Wgmma &node, const Op &op) {
@@ -254,6 +286,8 @@ void Warp::execute(const Wgmma &node, const Op &op) {
   if (started.accumulates)
     check_accumulators(started);
   read_operands(started);
+  if (machine_.recorder != nullptr)
+    record_operands(started, op.access);
   mark_in_flight(started, true);
   started_.push_back(started);
 }
