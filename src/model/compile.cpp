@@ -273,7 +273,7 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
       options.warn(reason);
   search::LaidOut laid = place(prepared, device.target(), options, kept);
   compiled.stored = std::move(laid.stored);
-  compiled.layout = laid.layout;
+  compiled.layout = search::layout_name(laid);
   compiled.conversions = laid.conversions;
   check_sizes(compiled.stored);
   compiled.launches = launches_of(scheduled(std::move(laid.groups), device, options, kept),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "launch/launch.h"
@@ -20,7 +21,7 @@ struct CompiledLaunch {
 
 struct Compiled {
   program::StoredProgram stored;
-  program::Layout layout = program::Layout::Nhwc;
+  std::string layout = "nhwc";          // of activations, one of search::layout_names()
   int conversions = 0;                  // statements that copy from one layout to another
   std::vector<CompiledLaunch> launches; // in order
   std::vector<Package> packages;        // built, ready to load

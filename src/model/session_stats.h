@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <string>
 
-#include "program/storage/layout.h"
-
 namespace tilefuse::model {
 
 // One line of --verbose.
@@ -34,12 +32,12 @@ struct StartSeconds {
 };
 
 struct SessionStats {
-  int kernels = 0;  // launches per run
-  int tuned = 0;    // of these, by a tuning record
-  int compiled = 0; // packages that were not in the cache
-  int searched = 0; // choices of schedules, splits and layouts that were not
-  program::Layout layout = program::Layout::Nhwc; // of activations
-  int conversions = 0; // statements that only copy from one layout to another
+  int kernels = 0;             // launches per run
+  int tuned = 0;               // of these, by a tuning record
+  int compiled = 0;            // packages that were not in the cache
+  int searched = 0;            // choices of schedules, splits and layouts that were not
+  std::string layout = "nhwc"; // of activations, one of search::layout_names()
+  int conversions = 0;         // statements that only copy from one layout to another
   double import_seconds = 0;
   double compile_seconds = 0;
   StartSeconds start;

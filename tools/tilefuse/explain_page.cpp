@@ -90,11 +90,9 @@ ExplainedPage predicted_page(const program::Program &program, const ModelOptions
   if (!applied.text.empty())
     page.summary.text("precision", applied.text);
   page.summary.line("target", target.name, {{"target", target.name}});
-  page.summary.line("layout",
-                    fmt::format("{}, {} copies between layouts", to_string(compiled.layout),
-                                compiled.conversions),
-                    {{"layout", std::string(to_string(compiled.layout))},
-                     {"layout_copies", std::int64_t{compiled.conversions}}});
+  page.summary.line(
+      "layout", fmt::format("{}, {} copies between layouts", compiled.layout, compiled.conversions),
+      {{"layout", compiled.layout}, {"layout_copies", std::int64_t{compiled.conversions}}});
   return explained(std::move(page), compiled, how_for(target), kernel);
 }
 

@@ -113,11 +113,9 @@ report::Document describe(const OpenedModel &opened) {
                 {{"device", engine.device->name()},
                  {"selector", engine.choice.selector},
                  {"target", engine.device->target().name}});
-  document.line(
-      "layout",
-      fmt::format("{}, {} copies between layouts", to_string(stats.layout), stats.conversions),
-      {{"layout", std::string(to_string(stats.layout))},
-       {"layout_copies", std::int64_t{stats.conversions}}});
+  document.line("layout",
+                fmt::format("{}, {} copies between layouts", stats.layout, stats.conversions),
+                {{"layout", stats.layout}, {"layout_copies", std::int64_t{stats.conversions}}});
   document.line("kernels",
                 fmt::format("{} per run{}, compiled {}, searched {}, ready in {:.3f} s, weights "
                             "{:.1f} MB as packed, activations {:.1f} MB",
