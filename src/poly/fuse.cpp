@@ -176,12 +176,12 @@ private:
   std::string not_there(std::size_t c, std::size_t p) const {
     const program::Buffer &info = stored_.buffers[at(written_buffer(*groups_[p]))];
     if (info.needs_zero)
-      return "elements of its result that nothing writes are read (L2)";
+      return "elements of its result that nothing writes are read";
     const std::set<BufferId> inputs = read_buffers(*groups_[p]);
     for (std::size_t g = p + 1; g < c; ++g)
       if (groups_[g] && std::any_of(inputs.begin(), inputs.end(),
                                     [&](BufferId buffer) { return writes(*groups_[g], buffer); }))
-        return fmt::format("{} writes what it reads before (L8)", groups_[g]->origin);
+        return fmt::format("{} writes what it reads before", groups_[g]->origin);
     return "";
   }
 
@@ -196,10 +196,10 @@ private:
   // Why the result of p must be in memory whatever c does, or "".
   std::string needed_elsewhere(std::size_t c, std::size_t p) const {
     if (stored_.buffers[at(written_buffer(*groups_[p]))].is_output)
-      return "its result is an output (L6)";
+      return "its result is an output";
     for (const std::size_t g : readers_of(p))
       if (g != c)
-        return fmt::format("{} reads its result too (L6)", groups_[g]->origin);
+        return fmt::format("{} reads its result too", groups_[g]->origin);
     return "";
   }
 
@@ -222,7 +222,7 @@ private:
     }
     decision.terms = std::move(terms);
     if (best)
-      decision.terms.push_back(best->stores ? "stored by the way, once an element (L7)"
+      decision.terms.push_back(best->stores ? "stored on the way, once an element"
                                             : "every reader evaluates it");
     return best;
   }

@@ -104,7 +104,7 @@ std::optional<std::string> broken_edge(const Group &group, MemberId member) {
                        "point and whole",
                        member);
   if (reads_slot(group, member, slot))
-    return fmt::format("member {} writes what it reads, so it cannot run again (L5)", member);
+    return fmt::format("member {} writes what it reads, so it cannot run again", member);
   return std::nullopt;
 }
 
@@ -113,7 +113,7 @@ std::optional<std::string> broken_order(const Group &group) {
   const SlotId out = written_slot(group, kAnchor);
   for (const MemberId m : producing_members(group))
     if (reads_slot(group, m, out))
-      return fmt::format("the anchor writes what member {} reads (L8)", m);
+      return fmt::format("the anchor writes what member {} reads", m);
   for (const MemberId m : members(group)) {
     const nest::Nest &nest = member_nest(group, m);
     const auto is_inner = [&](const nest::Operand &operand) {
