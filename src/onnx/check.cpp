@@ -156,6 +156,8 @@ void Lacking::refuse() const {
     kinds.push_back(text);
     notes.push_back(text);
   }
+  notes.emplace_back("tilefuse operators lists what is supported; onnx.utils.extract_model cuts "
+                     "the part of a model that needs nothing else");
   throw Error(
       ErrorCode::Unsupported,
       fmt::format("the model has operators that are not supported: {}", fmt::join(kinds, "; ")), {},

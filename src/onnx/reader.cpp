@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "base/scanner.h"
 
 namespace tilefuse::onnx_import {
@@ -18,10 +19,22 @@ namespace {
 
 [[noreturn]] void fail(const std::string &message) { throw Error(ErrorCode::Io, message); }
 
+// A file beside it whose name is nearly that.
+std::string beside(const fs::path &path) {
+  constexpr std::size_t kMost = 1000;
+  std::vector<std::string> names;
+  std::error_code code;
+  fs::directory_iterator entry(path.has_parent_path() ? path.parent_path() : ".", code);
+  for (; !code && entry != fs::directory_iterator() && names.size() < kMost; entry.increment(code))
+    names.push_back(entry->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return did_you_mean(path.filename().string(), names);
+}
+
 std::uint64_t regular_file_size(const fs::path &path) {
   std::error_code code;
   if (!fs::exists(path, code))
-    fail(fmt::format("{} does not exist", tilefuse::quoted(path.string())));
+    fail(fmt::format("{} does not exist{}", tilefuse::quoted(path.string()), beside(path)));
   if (!fs::is_regular_file(path, code))
     fail(fmt::format("{} is not a file", tilefuse::quoted(path.string())));
   const std::uint64_t size = fs::file_size(path, code);

@@ -79,7 +79,10 @@ std::pair<DType, program::Shape> own_type(const Parameter &parameter, const Func
     throw Error(
         ErrorCode::Shape,
         fmt::format("{} needs the type and shape of tensor {}", function.name, parameter.name),
-        file);
+        file,
+        {fmt::format(
+            "--tensor \"{}=f32[1, 3, 8, 8]\" gives them; --function names another function",
+            parameter.name)});
   return {DType::F32, shape};
 }
 

@@ -235,8 +235,10 @@ TEST(TileInstantiate, ReportsBinding) {
   EXPECT_EQ(say({2, 1}, {2}, {}), "t.tile:1:27: error: f: needs attribute A");
   EXPECT_EQ(say({2, 1}, {2}, {{"A", 1.0}, {"Q", 1.0}}),
             "t.tile:1:10: error: f: got attribute Q, it takes: A, B");
-  EXPECT_EQ(error_of(text, f32({{"X", {2, 1}}}), a),
-            "t.tile: error: f needs the type and shape of tensor Z");
+  EXPECT_EQ(
+      error_of(text, f32({{"X", {2, 1}}}), a),
+      "t.tile: error: f needs the type and shape of tensor Z\nnote: --tensor \"Z=f32[1, 3, 8, "
+      "8]\" gives them; --function names another function");
   EXPECT_EQ(error_of(text, f32({{"X", {2, 1}}, {"Z", {2}}, {"Q", {2}}}), a),
             "t.tile: error: 3 tensors are given, f takes 2");
   EXPECT_EQ(error_of(text, f32({{"X", {2, 1}}, {"Z", {0}}}), a),

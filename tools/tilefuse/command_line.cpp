@@ -84,6 +84,14 @@ Error unknown_words(const CLI::App &app, const CLI::App &verb) {
                {}, notes);
 }
 
+// 100.000000 becomes 100: CLI11 prints bounds with six decimals.
+std::string without_decimals(std::string text) {
+  constexpr std::string_view kZeros = ".000000";
+  for (std::size_t at = text.find(kZeros); at != std::string::npos; at = text.find(kZeros, at))
+    text.erase(at, kZeros.size());
+  return text;
+}
+
 } // namespace
 
 std::unique_ptr<CLI::App> make_command_line() {
@@ -146,7 +154,8 @@ Error explained(const CLI::App &app, const CLI::ParseError &mistake) {
       left.begin(), left.end(), [](const std::string &word) { return word.starts_with('-'); });
   if (has_unknown || dynamic_cast<const CLI::ExtrasError *>(&mistake) != nullptr)
     return unknown_words(app, verb);
-  return Error(ErrorCode::Syntax, mistake.what(), {}, {help_of(verb) + " lists the options"});
+  return Error(ErrorCode::Syntax, without_decimals(mistake.what()), {},
+               {help_of(verb) + " lists the options"});
 }
 
 } // namespace tilefuse::tool
