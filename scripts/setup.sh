@@ -14,7 +14,7 @@ tests=(
   clang-19 libclang-rt-19-dev
   ocl-icd-libopencl1 pocl-opencl-icd oclgrind
   libopenmpi-dev openmpi-bin libmpich-dev mpich slurmctld slurmd slurm-client munge
-  chromium-headless-shell tidy poppler-utils
+  chromium-headless-shell tidy poppler-utils tmux
 )
 bundle=(binutils patchelf dpkg-dev file)
 wheel=(binutils patchelf python3 libzstd-dev)

@@ -6,14 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "report/text_width.h"
+
 namespace tilefuse::report {
 namespace {
 
 constexpr std::size_t kGap = 2;       // blanks between columns
 constexpr std::size_t kLeastCut = 10; // characters that a cut column keeps
-constexpr std::string_view kEllipsis = "…";
-
-bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
 std::string one_line(const std::string &cell) {
   std::string text = printable(cell);
@@ -175,22 +174,6 @@ std::string to_csv(const Table &table) {
   for (const auto &row : table.rows)
     text += line([&](std::size_t c) { return row[c].text; });
   return text;
-}
-
-std::size_t width_of(const std::string &text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char byte) { return !continues(byte); }));
-}
-
-std::string cut(const std::string &text, std::size_t width) {
-  if (width_of(text) <= width)
-    return text;
-  std::size_t at = 0;
-  for (std::size_t kept = 1; at < text.size() && kept < width; ++kept)
-    do
-      ++at;
-    while (at < text.size() && continues(text[at]));
-  return text.substr(0, at) + std::string(width == 0 ? "" : kEllipsis);
 }
 
 std::string wrap(const std::string &text, std::size_t width, std::size_t indent) {

@@ -60,10 +60,6 @@ std::string to_text(const Table &table, const Style &style = {});
 // RFC 4180: cells with commas, quotes or line ends are quoted.
 std::string to_csv(const Table &table);
 
-// Characters that a text takes on a terminal, a byte that is no UTF-8 as one.
-std::size_t width_of(const std::string &text);
-// The text, or as much of it as fits with "…" behind.
-std::string cut(const std::string &text, std::size_t width);
 // Lines of at most `width` characters, broken at blanks, all but the first behind `indent` blanks;
 // the text itself where `width` is 0.
 std::string wrap(const std::string &text, std::size_t width, std::size_t indent);

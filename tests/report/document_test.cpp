@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/kernels.h"
+#include "report/text_width.h"
 
 namespace tilefuse::report {
 namespace {
@@ -49,6 +50,8 @@ TEST(Tables, AreColouredWhereAsked) {
 
 TEST(Text, WidthCutAndWrap) {
   EXPECT_EQ(width_of("\xc3\xbc…"), 2U);
+  EXPECT_EQ(width_of("層u\u0308"), 3U);
+  EXPECT_EQ(cut("層層層", 4), "層…");
   EXPECT_EQ(cut("\xc3\xbc\xc3\xbc\xc3\xbc", 2), "\xc3\xbc…");
   EXPECT_EQ(cut("abc", 3), "abc");
   EXPECT_EQ(wrap("one two three", 8, 2), "one two\n  three");

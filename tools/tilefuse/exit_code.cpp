@@ -3,9 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
-
-#include "report/table.h"
+#include "prose.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -36,9 +34,7 @@ std::string text_of(const Error &error) {
 
 } // namespace
 
-void complain(const Error &error) {
-  std::fprintf(stderr, "%s\n", report::printable(text_of(error)).c_str());
-}
+void complain(const Error &error) { tell(text_of(error)); }
 
 ExitCode exit_code(const Error &error) {
   return error.code() == ErrorCode::Device ? kDeviceError : kUserError;

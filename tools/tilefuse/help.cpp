@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "report/table.h"
+#include "report/text_width.h"
 #include "terminal.h"
 
 namespace tilefuse::tool {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdio>
 #include <filesystem>
 
 #include "api/network.h"
@@ -13,6 +12,7 @@
 #include "base/stopwatch.h"
 #include "files.h"
 #include "progress.h"
+#include "prose.h"
 #include "report/html/dump_index.h"
 
 namespace tilefuse::tool {
@@ -43,9 +43,7 @@ void write_dump_index(const ModelOptions &options, const model::Session &session
 
 } // namespace
 
-void warn(const std::string &text) {
-  std::fprintf(stderr, "tilefuse: warning: %s\n", report::printable(text).c_str());
-}
+void warn(const std::string &text) { tell("tilefuse: warning: " + text); }
 
 api::Log log_to_stderr() {
   return [](api::LogLevel level, const std::string &text) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "report/table.h"
+#include "report/text_width.h"
 #include "terminal.h"
 
 namespace tilefuse::tool {
@@ -14,9 +15,12 @@ namespace tilefuse::tool {
 Progress::Progress(std::string what)
     : what_(std::move(what)), is_terminal_(::isatty(STDERR_FILENO) == 1) {}
 
-Progress::~Progress() {
+Progress::~Progress() { clear(); }
+
+void Progress::clear() {
   if (is_shown_)
     std::fputs("\r\x1b[K", stderr);
+  is_shown_ = false;
 }
 
 void Progress::show(int done, int total) {

@@ -11,6 +11,8 @@ class Progress {
 public:
   explicit Progress(std::string what);
   ~Progress(); // clears the line
+  // Before anything else is printed.
+  void clear();
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 

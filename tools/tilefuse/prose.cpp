@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "prose.h"
 
+#include <cstdio>
+
 #include "report/table.h"
 #include "terminal.h"
 
@@ -14,6 +16,12 @@ std::string fitted(const std::string &text, std::size_t indent) {
     at = end + 1;
   }
   return result;
+}
+
+void tell(const std::string &text) {
+  constexpr std::size_t kIndent = 2;
+  std::fprintf(stderr, "%s\n",
+               report::wrap(report::printable(text), error_width(), kIndent).c_str());
 }
 
 void add_prose(report::Document &document, const std::string &key, const std::string &text,

@@ -16,6 +16,7 @@
 #include "labels.h"
 #include "open_model.h"
 #include "output_picture.h"
+#include "report/text_width.h"
 
 namespace tilefuse::tool {
 namespace {
@@ -82,13 +83,14 @@ std::vector<HostTensor> join_runs(std::vector<std::vector<HostTensor>> runs, std
 }
 
 std::string top_lines(const HostTensor &output, std::int64_t n, int count,
-                      const std::vector<std::string> &labels) {
+                      const std::vector<std::string> &labels, std::size_t width) {
   const std::int64_t classes = class_count(output.shape);
   std::string text;
   int place = 0;
   for (const Ranked &ranked : top(output, n * classes, classes, count)) {
-    text += fmt::format("  {:>2}  {:<10.6g}  {}\n", ++place, ranked.value,
-                        label_of(ranked.index, labels));
+    const std::string line = fmt::format("  {:>2}  {:<10.6g}  {}", ++place, ranked.value,
+                                         label_of(ranked.index, labels));
+    text += (width == 0 ? line : report::cut(line, width)) + "\n";
   }
   return text;
 }

@@ -17,9 +17,10 @@ namespace tilefuse::tool {
 std::vector<program::HostTensor> join_runs(std::vector<std::vector<program::HostTensor>> runs,
                                            std::int64_t per_run, std::int64_t drop);
 
-// "  1  0.9731  golden retriever" for the best `count` classes of place `n`.
+// "  1  0.9731  golden retriever" for the best `count` classes of place `n`, cut at `width` columns; 0:
+// whole.
 std::string top_lines(const program::HostTensor &output, std::int64_t n, int count,
-                      const std::vector<std::string> &labels);
+                      const std::vector<std::string> &labels, std::size_t width);
 // A row for each of them: the picture, rank, class, label, value.
 report::Table class_table(const program::HostTensor &output, const std::vector<std::string> &places,
                           int count, const std::vector<std::string> &labels);

@@ -23,6 +23,7 @@
 #include "run_inputs.h"
 #include "run_labels.h"
 #include "run_outputs.h"
+#include "terminal.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
@@ -198,8 +199,9 @@ void add_results(report::Document &document, const RunArguments &args, const Job
   for (std::int64_t n = 0; job.images.empty() && n < places; ++n)
     names.push_back(fmt::format("row {}", n));
   std::string text;
+  const std::size_t width = args.out.is_wide ? 0 : output_width();
   for (std::int64_t n = 0; n < places; ++n)
-    text += names[at(n)] + "\n" + top_lines(outputs[0], n, args.top, job.labels);
+    text += names[at(n)] + "\n" + top_lines(outputs[0], n, args.top, job.labels, width);
   document.people(text);
   document.data("classes", class_table(outputs[0], names, args.top, job.labels));
 }

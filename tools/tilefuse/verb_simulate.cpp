@@ -21,12 +21,15 @@
 #include "model/oracle/simulate_group.h"
 #include "model_options.h"
 #include "output.h"
+#include "prose.h"
 #include "report/figures.h"
 #include "report/page/bank_patterns.h"
 #include "verb.h"
 
 namespace tilefuse::tool {
 namespace {
+
+constexpr std::size_t kIndent = 4; // of what goes on from the line before
 
 struct Arguments {
   LevelFile in;
@@ -114,17 +117,21 @@ report::Document simulate_group(const poly::Group &group, const Arguments &args,
   const std::vector<report::Figure> figures = report::compare_figures(
       result.counts, result.kernel, cost::figures(group.anchor, schedule, target));
   report::Document document;
-  document.people(fmt::format("kernel {}\n{} elements equal the evaluator's{}\n\n",
-                              result.kernel.name, result.compared, rounded_text(result)));
+  const auto fit = [&](const std::string &text) {
+    return args.out.is_wide ? text : fitted(text, kIndent);
+  };
+  document.people(fit(fmt::format("kernel {}\n{} elements equal the evaluator's{}\n\n",
+                                  result.kernel.name, result.compared, rounded_text(result))));
   document.line("kernel", "",
                 {{"kernel", result.kernel.name},
                  {"compared", result.compared},
                  {"rounded", result.rounded},
                  {"largest_share_of_bound", result.largest_share},
                  {"predicted_seconds", estimate.seconds}});
-  document.text("counts", kernel::to_text(result.counts) + "\n");
+  add_prose(document, "counts", kernel::to_text(result.counts) + "\n", kIndent, args.out.is_wide);
   if (args.banks)
-    document.text("banks", bank_section(result.counts, result.banks) + "\n");
+    add_prose(document, "banks", bank_section(result.counts, result.banks) + "\n", kIndent,
+              args.out.is_wide);
   document.table("figures", figure_table(figures, args.factor));
   document.people("\ncost model\n");
   document.text("cost", cost::explain(estimate));
@@ -174,9 +181,9 @@ report::Document simulate_kernel(const Arguments &args) {
   report::Document document;
   document.people(fmt::format("kernel {}\n", kernel.name));
   document.line("kernel", "", {{"kernel", kernel.name}});
-  document.text("counts", kernel::to_text(run.counts));
+  add_prose(document, "counts", kernel::to_text(run.counts), kIndent, args.out.is_wide);
   if (args.banks)
-    document.text("banks", "\n" + bank_section(run.counts, banks));
+    add_prose(document, "banks", "\n" + bank_section(run.counts, banks), kIndent, args.out.is_wide);
   return document;
 }
 

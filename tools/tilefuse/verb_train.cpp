@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -78,7 +79,7 @@ train::Recipe recipe_of(const TrainArguments &args) {
 }
 
 void print(const std::string &text) {
-  std::fputs(report::printable(text).c_str(), stdout);
+  std::fputs(fitted(report::printable(text), kLabel).c_str(), stdout);
   std::fflush(stdout);
 }
 
@@ -89,11 +90,11 @@ bool speaks(const train::Rendezvous *workers) {
 
 // What a run would be, and how long its kernels take where that is asked for.
 void dry_run(const TrainArguments &args, const api::Training &training, api::Engine &engine,
-             const api::RunWatch &watch) {
+             const api::RunWatch &watch, const std::function<void(const std::string &)> &say) {
   train::Trainer trainer(training.recipe, *engine.device, *engine.cache,
                          api::trainer_options(engine, training, watch));
   if (speaks(watch.workers))
-    print(fitted(trainer.describe(), kLabel));
+    say(trainer.describe());
   if (args.csv.empty())
     return;
   for (int step = 0; step < kWarmUps; ++step)
@@ -109,6 +110,10 @@ void train_with(const TrainArguments &args, const train::Recipe &recipe, api::En
                                .resumes = args.resumes,
                                .forces = args.forces};
   Progress progress("training");
+  const auto say = [&](const std::string &text) {
+    progress.clear();
+    print(text);
+  };
   api::RunWatch watch{.workers = workers};
   watch.compiling = [&](int done, int total) {
     if (speaks(workers))
@@ -116,10 +121,10 @@ void train_with(const TrainArguments &args, const train::Recipe &recipe, api::En
     return true;
   };
   if (speaks(workers))
-    print(fmt::format("device   {} ({}; {})\n", engine.device->name(), engine.device->target().name,
-                      engine.choice.why));
+    say(fmt::format("device   {} ({}; {})\n", engine.device->name(), engine.device->target().name,
+                    engine.choice.why));
   if (args.is_dry)
-    return dry_run(args, training, engine, watch);
+    return dry_run(args, training, engine, watch, say);
   watch.on_step = [&](const train::StepReport &step) {
     progress.show(fmt::format("step {}  loss {:.4f}  rate {:.3g}  {:.1f} ms", step.step, step.loss,
                               step.rate, step.seconds * 1e3));
@@ -127,9 +132,9 @@ void train_with(const TrainArguments &args, const train::Recipe &recipe, api::En
   watch.is_stopped = [] { return is_interrupted.load(); };
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  const train::RunResult result = api::train_run(engine, training, watch, print);
+  const train::RunResult result = api::train_run(engine, training, watch, say);
   if (speaks(workers))
-    print(api::result_text(result, args.folder));
+    say(api::result_text(result, args.folder));
 }
 
 // The device of a worker: of several GPUs of a host each has its own.

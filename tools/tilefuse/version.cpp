@@ -6,6 +6,8 @@
 #include "api/engine.h"
 #include "commit.h"
 #include "lower/pipeline.h"
+#include "report/table.h"
+#include "terminal.h"
 
 namespace tilefuse::tool {
 
@@ -19,7 +21,8 @@ std::string version_text() {
   for (const api::FoundDevice &device : api::find_devices())
     text += fmt::format("\n{:<8} {}{}{}", device.selector, device.name,
                         device.name.empty() ? "" : ": ", device.state);
-  return text;
+  constexpr std::size_t kIndent = 9; // behind the selectors
+  return report::wrap(text, output_width(), kIndent);
 }
 
 } // namespace tilefuse::tool

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "report/table.h"
+#include "report/text_width.h"
 
 namespace tilefuse::report::html {
 namespace {
