@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Debian packages in a system that has nothing else: debootstrap makes one in a folder, apt installs the packages there with
 what they depend on, and within it the examples are built by CMake and by pkg-config and run. What the loader finds is the
-folder's alone.
-
-TILEFUSE_CHROOT names a folder for the system that stays and is taken again. Skipped where the packages' archive, debootstrap or
-the rights for chroot are missing."""
+folder's alone (tests/tool/empty_system.py)."""
 import os
 import pathlib
 import shutil
@@ -17,11 +14,11 @@ import unittest
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tool"))
+from empty_system import EmptySystem  # noqa: E402
 from support import GLYPHS, ROOT, TOOL, main  # noqa: E402
 
 BUILD = pathlib.Path(os.environ["TILEFUSE_BUILD"])
-TOOLS = "gcc,g++,libc6-dev,cmake,make,pkg-config"  # of those who build against it
-SUITE = "bookworm"
+TOOLS = "gcc g++ libc6-dev cmake make pkg-config".split()  # of those who build against it
 
 
 def done(*command, **options):
@@ -31,17 +28,9 @@ def done(*command, **options):
 class Chroot(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        if os.geteuid() != 0 or shutil.which("debootstrap") is None:
-            raise unittest.SkipTest("debootstrap or the rights to use it are missing")
-        kept = os.environ.get("TILEFUSE_CHROOT")
-        cls.folder = pathlib.Path(kept or tempfile.mkdtemp(prefix="tilefuse-chroot-"))
-        cls.addClassCleanup(lambda: None if kept else shutil.rmtree(cls.folder))
-        cls.root = cls.folder / "root"
-        if not (cls.root / "usr" / "bin" / "pkg-config").exists():
-            made = subprocess.run(["debootstrap", "--variant=minbase", "--include=" + TOOLS, SUITE, cls.root],
-                                  capture_output=True, text=True)
-            if made.returncode != 0:
-                raise unittest.SkipTest("debootstrap: " + made.stdout[-200:])
+        cls.system = EmptySystem("root", TOOLS)
+        cls.addClassCleanup(cls.system.remove)
+        cls.root = cls.system.root
         cls.install()
 
     @classmethod
@@ -61,14 +50,7 @@ class Chroot(unittest.TestCase):
 
     @classmethod
     def inside(cls, command):
-        environment = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
-        environment.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", DEBIAN_FRONTEND="noninteractive", LC_ALL="C", HOME="/root")
-        enter = 'mount -t proc proc "$0/proc" && exec chroot "$0" sh -c "$1"'
-        told = subprocess.run(["unshare", "--mount", "sh", "-c", enter, cls.root, command], capture_output=True, text=True,
-                              env=environment)
-        if told.returncode != 0:
-            raise AssertionError(f"{command}\n{told.stdout[-3000:]}\n{told.stderr[-3000:]}")
-        return told.stdout
+        return cls.system.inside(command)
 
     def best(self, text):
         self.assertEqual([line.split()[0] for line in text.splitlines()], list("12345"))

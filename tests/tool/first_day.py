@@ -1,24 +1,24 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A newcomer's first day: the steps of README.md, typed one after another in an empty folder with nothing but the archive of
-`make bundle LLVM=1`, a model's file and a photograph, each with the time that README states and the one that it took.
+"""A newcomer's first day on an empty machine: in a Debian 12 that debootstrap makes, with Python and nothing else, the steps of
+README.md are typed one after another, with the archive of `make bundle LLVM=1`, the wheel and the Debian packages, models' files
+and a photograph; each with the time that README states and the one that it took.
 
-A step is a line of README's code blocks whose comment begins with a time (`# 3 s: …`); the block of Python that loads a model
-is the last. Python needs a wheel: TILEFUSE_WHEEL names it, else the newest of build/ is taken.
+A step is a line of README's code blocks whose comment begins with a time (`# 3 s: …`); the first block of Python that loads a
+model is one more. TILEFUSE_WHEEL names the wheel, else the newest of build/ is taken.
 
     ctest --test-dir build -R nightly_first_day --verbose
 """
 import os
 import pathlib
 import re
-import shlex
 import shutil
 import subprocess
 import sys
-import tarfile
-import tempfile
 import time
+import unittest
 
+from empty_system import EmptySystem
 from support import DATA, ROOT, SKIPPED, TOOL
 
 MODELS = {"squeezenet1.1.onnx": "squeezenet11_fp32", "yolox_nano.onnx": "yolox_nano", "deeplabv3.onnx": "deeplabv3_mnv2"}
@@ -44,86 +44,89 @@ def wheel():
     return pathlib.Path(named) if named else found[-1] if found else None
 
 
-def unpacked(folder):
-    """Where the archive's program lies, and what unpacking took."""
-    subprocess.run([str(ROOT / "scripts" / "bundle.sh"), str(TOOL.parent.parent), str(folder), "llvm"], check=True,
-                   stdout=subprocess.DEVNULL)
-    started = time.monotonic()
-    with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
-        archive.extractall(folder)
-    return next(folder.glob("*/bin/tilefuse")), time.monotonic() - started
-
-
-def typed(command, place, home, path):
-    """Seconds that a command took, and what it said."""
-    environment = {"HOME": str(home), "PATH": f"{path}:/usr/bin:/bin", "LANG": "C.UTF-8"}
-    started = time.monotonic()
-    done = subprocess.run(command, cwd=place, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          timeout=1200)
-    seconds = time.monotonic() - started
-    if done.returncode != 0:
-        sys.exit(f"{shlex.join(command)}\n{done.stdout}\nended with {done.returncode}")
-    return seconds, done.stdout
+def given(place):
+    """What a newcomer brings along: the files to install, models and a photograph."""
+    build = TOOL.parent.parent
+    quiet = {"check": True, "stdout": subprocess.DEVNULL}
+    subprocess.run([str(ROOT / "scripts" / "bundle.sh"), str(build), str(place), "llvm"], **quiet)
+    subprocess.run(["cpack", "--config", str(build / "CPackConfig.cmake"), "-B", str(place / "packages")], **quiet)
+    shutil.rmtree(place / "packages" / "_CPack_Packages", ignore_errors=True)
+    if wheel() is not None:
+        shutil.copy(wheel(), place)
+    for name, model in MODELS.items():
+        shutil.copy(DATA / "models" / model / "model.onnx", place / name)
+    for name, file in FILES.items():
+        shutil.copy(DATA / file, place / name)
 
 
 class Day:
-    def __init__(self, folder):
-        self.folder, self.late = folder, []
-        self.place, self.home = folder / "place", folder / "home"
-        self.place.mkdir()
-        self.home.mkdir(mode=0o700)
+    def __init__(self, system):
+        self.system, self.late = system, []
+        home = system.root / "home"
+        shutil.rmtree(home)
+        self.place = home / "place"
+        self.place.mkdir(parents=True)
+        home.chmod(0o700)
 
-    def row(self, what, seconds, stated=None):
+    def type(self, what, command, stated=None, path="/usr/bin:/bin"):
+        """Runs a command in the place, and prints what it was for and the time it took."""
+        started = time.monotonic()
+        try:
+            self.system.inside(f"cd /home/place && {command}", HOME="/home", PATH=f"{path}:/usr/sbin:/sbin", LC_ALL="C.UTF-8")
+        except AssertionError as wrong:
+            sys.exit(str(wrong))
+        seconds = time.monotonic() - started
         print(f"{seconds:7.1f} s  {f'README: {stated:g} s' if stated else '':<14}  {what}", flush=True)
         if stated and seconds > TOO_SLOW * stated:
             self.late.append(what)
 
-    def fill(self, program):
-        """What a newcomer brings along, and the archive's examples."""
-        for name, model in MODELS.items():
-            shutil.copy(DATA / "models" / model / "model.onnx", self.place / name)
-        for name, file in FILES.items():
-            shutil.copy(DATA / file, self.place / name)
-        shutil.copytree(program.parent.parent / "examples", self.place / "examples")
+    def command_line(self, readme):
+        self.type("unpack the archive", "tar xf tilefuse-*.tar.gz && cp -r tilefuse-*/examples .", 2)
+        program = next(self.place.glob("tilefuse-*/bin"))
+        told = steps(readme)
+        if len(told) < 7:
+            sys.exit(f"README has times for {len(told)} steps, at least 7 are needed")
+        for command, stated, what in told:
+            self.type(what, command, stated, f"/home/place/{program.relative_to(self.place)}:/usr/bin:/bin")
+        for name in ("boxes.png", "mask.png", "page.html", "run/best.onnx"):
+            if not (self.place / name).exists():
+                sys.exit(f"README's steps leave no {name}")
 
-    def from_python(self, block, stated):
-        found = wheel()
-        if found is None:
+    def python(self, block, stated):
+        if wheel() is None:
             print("skipped: Python: no wheel; `make wheel` writes it, or TILEFUSE_WHEEL names one")
             return
-        environment = self.folder / "environment"
-        seconds, _ = typed(["/usr/bin/python3", "-m", "venv", "--system-site-packages", str(environment)], self.place, self.home, "/bin")
-        python = str(environment / "bin" / "python")
-        installed, _ = typed([python, "-m", "pip", "install", "--no-deps", "--no-index", "-q", str(found)], self.place, self.home, "/bin")
-        self.row(f"pip install {found.name}", seconds + installed)
-        self.row("call it from Python", typed([python, "-c", block], self.place, self.home, "/bin")[0], stated)
+        (self.place / "block.py").write_text(block)
+        self.type("python3 -m venv", "python3 -m venv --system-site-packages env")
+        self.type("pip install the wheel", "env/bin/pip install --no-index -q tilefuse-*.whl", 6)
+        self.type("call it from Python", "env/bin/python block.py", stated)
+
+    def packages(self):
+        self.type("apt update", "apt-get update -q")
+        self.type("apt install the packages", "apt-get install -q -y --no-install-recommends ./packages/*.deb")
+        self.type("what they hold", "tilefuse run examples/glyphs/model.onnx --image examples/glyphs/images/01.png")
 
 
 def main():
     if not (DATA / "models").is_dir():
         print(f"skipped: {DATA / 'models'} is missing")
         sys.exit(SKIPPED)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="tilefuse-day-"))
     try:
-        day = Day(folder)
-        program, seconds = unpacked(folder)
-        day.row("unpack the archive", seconds)
-        day.fill(program)
-        told = steps(readme)
-        if len(told) < 7:
-            sys.exit(f"README has times for {len(told)} steps, at least 7 are needed")
-        for command, stated, what in told:
-            seconds, _ = typed(shlex.split(command), day.place, day.home, str(program.parent))
-            day.row(what, seconds, stated)
-        for name in ("boxes.png", "mask.png", "page.html", "run/best.onnx"):
-            if not (day.place / name).exists():
-                sys.exit(f"README's steps leave no {name}")
-        day.from_python(*python_step(readme))
+        system = EmptySystem("day", ["python3", "python3-venv", "python3-numpy"])
+    except unittest.SkipTest as missing:
+        print(f"skipped: {missing}")
+        sys.exit(SKIPPED)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    try:
+        day = Day(system)
+        given(day.place)
+        day.command_line(readme)
+        day.python(*python_step(readme))
+        day.packages()
         if day.late:
             sys.exit(f"more than {TOO_SLOW} times what README states: {', '.join(day.late)}")
     finally:
-        shutil.rmtree(folder)
+        system.remove()
 
 
 if __name__ == "__main__":
