@@ -31,7 +31,7 @@ class Screen:
         self.tmux("kill-server")
 
     def tmux(self, *words):
-        return subprocess.run(["tmux", "-S", str(self.socket), "-f", "/dev/null", *map(str, words)], check=True, text=True,
+        return subprocess.run(["tmux", "-u", "-S", str(self.socket), "-f", "/dev/null", *map(str, words)], check=True, text=True,
                               stdout=subprocess.PIPE, encoding="utf-8").stdout
 
     def show(self, command, columns, environment):
@@ -39,7 +39,7 @@ class Screen:
         code = self.socket.with_suffix(".code")
         script = f"{shlex.join(map(str, command))}; echo $? > {shlex.quote(str(code))}; tmux -S {self.socket} wait-for -S ended; sleep 600"
         settings = [word for name, value in environment.items() for word in ("-e", f"{name}={value}")]
-        self.tmux("-u", "new-session", "-d", "-s", "one", "-x", columns, "-y", ROWS, *settings, "sh", "-c", script)
+        self.tmux("new-session", "-d", "-s", "one", "-x", columns, "-y", ROWS, *settings, "sh", "-c", script)
         try:
             self.tmux("wait-for", "ended")
             return self.tmux("capture-pane", "-p", "-t", "one"), self.tmux("capture-pane", "-p", "-J", "-t", "one"), int(code.read_text())
