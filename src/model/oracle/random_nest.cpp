@@ -7,6 +7,7 @@
 
 #include "base/index.h"
 #include "model/oracle/nest_maker.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::model {
 namespace {
@@ -228,6 +229,11 @@ Nest reduction(Random &random, DType type) {
   make.nest().agg = random.of({Agg::Sum, Agg::Max, Agg::Min, Agg::Product});
   make.nest().comb = is_float(type) ? random.of({Comb::None, Comb::Mul, Comb::Add, Comb::Term})
                                     : random.of({Comb::None, Comb::Mul, Comb::Add});
+  // As flattening leaves them: in their type where no window is empty, and in a wider one.
+  if (make.nest().agg == Agg::Max && make.nest().comb == Comb::None && is_narrow(type)) {
+    make.nest().acc_type = type;
+    make.nest().post = program::acc(type);
+  }
   make.input(in);
   if (make.nest().comb != Comb::None)
     make.input(random.chance(50) ? in : std::vector<Subscript>{in.back()}, random.chance(50));
