@@ -189,6 +189,20 @@ kind = "mse"
     def test_a_worker_that_is_killed_is_named(self):
         self.assertLess(self.check_loss(signal.SIGKILL, "ended"), 5)
 
+    @unittest.skipIf(BY_MPI, "mpirun says it itself")
+    def test_a_worker_that_is_killed_before_it_has_met_the_others_is_named(self):
+        started = subprocess.Popen(self.command(2, self.folder / "run"), env=self.environment(), text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(started.kill)
+        while len(workers_of(started.pid)) < 2:
+            self.assertIsNone(started.poll(), "ended")
+        kill(workers_of(started.pid)[1])
+        begin = time.time()
+        _, err = started.communicate(timeout=60)
+        self.assertLess(time.time() - begin, 5)
+        self.assertRegex(err, "rank 1 (was ended by signal 9, before the workers had met|.* ended at step)")
+        self.assertEqual(started.returncode, LOST)
+
     def test_workers_are_killed_at_any_time(self):
         """Each time the others end at once, and the run goes on from the newest checkpoint, until it is through."""
         source = random.Random(os.environ.get("TILEFUSE_SEED", "1"))

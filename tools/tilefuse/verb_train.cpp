@@ -192,11 +192,16 @@ void train_by_workers(const TrainArguments &args) {
   train::check(recipe_of(args));
   WorkerProcesses processes{own_arguments(), args.workers};
   for (int restarts = args.restarts;; --restarts) {
-    const std::vector<int> codes = run_workers(processes);
+    const auto [codes, first] = run_workers(processes);
     const auto failed =
         std::find_if(codes.begin(), codes.end(), [](int code) { return code != 0; });
     if (failed == codes.end())
       return;
+    // The others, which wait for it to come, say nothing of it.
+    if (codes[first] < 0 &&
+        std::find(codes.begin(), codes.end(), runtime::kLostWorker) == codes.end())
+      warn(fmt::format("rank {} was ended by signal {}, before the workers had met", first,
+                       -codes[first]));
     const bool is_loss = std::any_of(codes.begin(), codes.end(), [](int code) {
       return code < 0 || code == runtime::kLostWorker;
     });

@@ -109,15 +109,17 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
-std::vector<int> run_workers(const WorkerProcesses &processes) {
+WorkerEnds run_workers(const WorkerProcesses &processes) {
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_end);
   std::vector<pid_t> children = start(processes);
-  std::vector<int> codes(children.size(), 0);
+  WorkerEnds ends{std::vector<int>(children.size(), 0)};
   Stopwatch since_first;
   bool has_failed = children.back() < 0;
-  if (has_failed)
-    codes.back() = -SIGKILL;
+  if (has_failed) {
+    ends.codes.back() = -SIGKILL;
+    ends.first = children.size() - 1;
+  }
   while (std::any_of(children.begin(), children.end(), [](pid_t child) { return child > 0; })) {
     std::this_thread::sleep_for(kPoll);
     if (is_told_to_end.exchange(false))
@@ -127,16 +129,17 @@ std::vector<int> run_workers(const WorkerProcesses &processes) {
       if (children[rank] <= 0 || ::waitpid(children[rank], &status, WNOHANG) != children[rank])
         continue;
       children[rank] = 0;
-      codes[rank] = code_of(status);
-      if (codes[rank] != 0 && !has_failed) {
+      ends.codes[rank] = code_of(status);
+      if (ends.codes[rank] != 0 && !has_failed) {
         has_failed = true;
+        ends.first = rank;
         since_first = {};
       }
     }
     if (has_failed && since_first.seconds() > kGrace)
       signal_all(children, SIGKILL);
   }
-  return codes;
+  return ends;
 }
 
 } // namespace tilefuse::tool

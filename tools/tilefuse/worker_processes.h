@@ -3,7 +3,7 @@
 // variables by which torchrun says who is who, so that it need not know who started it.
 #pragma once
 
-#include <functional>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,10 +14,14 @@ struct WorkerProcesses {
   int count = 1;
 };
 
+struct WorkerEnds {
+  std::vector<int> codes; // exit codes by rank; negative: the signal that ended it
+  std::size_t first = 0;  // rank of who first ended otherwise than with code 0, where one has
+};
+
 // Starts them and waits for all: once one has ended otherwise than with code 0, the others have a
-// second to say why. Their exit codes, by rank; negative: the signal that ended it. SIGTERM is
-// passed on; a terminal gives them its SIGINT itself.
-std::vector<int> run_workers(const WorkerProcesses &processes);
+// second to say why. SIGTERM is passed on; a terminal gives them its SIGINT itself.
+WorkerEnds run_workers(const WorkerProcesses &processes);
 
 // The command line of this process, without the program's name.
 std::vector<std::string> own_arguments();

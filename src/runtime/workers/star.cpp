@@ -55,6 +55,15 @@ std::string own_name(int rank, const std::string &device) {
   return fmt::format("rank {} ({}, {})", rank, host.data(), device);
 }
 
+// What `work` does with the connection to rank 0 before all are there.
+template <class Work> void meeting(const Work &work) {
+  try {
+    work();
+  } catch (const Error &error) {
+    throw Error(ErrorCode::Device, "rank 0 ended before the workers had met: " + error.message());
+  }
+}
+
 // What `work` does, or the end of the process where a worker is gone.
 template <class Work> auto guarded(const Work &work) {
   try {
@@ -87,11 +96,13 @@ Star::Star(const StarOptions &options, std::optional<Listener> listener)
     for (auto &[rank, link] : links_)
       link.send_message(fmt::format("{}", fmt::join(names_, "\n")));
   else {
-    links_.at(0).set_patience(options.patience);
-    std::istringstream in(links_.at(0).receive_message(kMostMessage));
-    links_.at(0).set_patience(0);
-    for (std::string &name : names_)
-      std::getline(in, name);
+    meeting([&] {
+      links_.at(0).set_patience(options.patience);
+      std::istringstream in(links_.at(0).receive_message(kMostMessage));
+      links_.at(0).set_patience(0);
+      for (std::string &name : names_)
+        std::getline(in, name);
+    });
   }
   monitor_ = std::make_unique<Monitor>(
       Monitor::Options{.rank = rank_, .names = names_, .patience = options.patience},
@@ -140,12 +151,13 @@ void Star::reach_first(const StarOptions &options, std::map<int, Link> &control)
   const WorkerPlace &place = options.place;
   for (const char *channel : {"data", "control"}) {
     Link link = connect(place.address, place.port, options.patience);
-    link.send_message(to_text({.greeting = kGreeting,
-                               .token = place.token,
-                               .channel = channel,
-                               .name = names_[static_cast<std::size_t>(rank_)],
-                               .rank = rank_,
-                               .count = count_}));
+    const Hello hello{.greeting = kGreeting,
+                      .token = place.token,
+                      .channel = channel,
+                      .name = names_[static_cast<std::size_t>(rank_)],
+                      .rank = rank_,
+                      .count = count_};
+    meeting([&] { link.send_message(to_text(hello)); });
     (channel == std::string_view("data") ? links_ : control)[0] = std::move(link);
   }
 }
