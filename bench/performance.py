@@ -71,12 +71,29 @@ def training():
             "were run in the same call.\n")
     for file, device, commit in (("train_steps_h200.csv", "H200", "62e8bf3"), ("train_steps_h100.csv", "H100", "43cf98b")):
         text += f"\nOne NVIDIA {device}, commit {commit} ({of(file)}):\n\n" + training_steps(file)
-    workers = [row for row in read_table("train_workers_h100.csv")[1]]
-    text += f"\n128 pictures on each of one and two GPUs of a host ({of('train_workers_h100.csv')}):\n\n"
-    alone = {row["who"].split()[0]: float(row["images_per_second"]) for row in workers if row["workers"] == "1"}
-    return text + markdown(["who", "GPUs", "order", "pictures/s", "of one"],
-                           ([row["who"], row["workers"], row["order"], row["images_per_second"],
-                             f"{float(row['images_per_second']) / alone[row['who'].split()[0]]:.2f}"] for row in workers))
+    return text + workers("H100") + workers("H200") + ranks()
+
+
+def workers(device):
+    file = f"train_workers_{device.lower()}.csv"
+    rows = read_table(file)[1]
+    alone = {row["who"].split()[0]: float(row["images_per_second"]) for row in rows if row["workers"] == "1"}
+
+    def ratio(row):
+        one = alone.get(row["who"].split()[0])
+        return f"{float(row['images_per_second']) / one:.3f}" if one else "-"
+
+    return (f"\n128 pictures on each of one and two {device}s of a host ({of(file)}):\n\n" +
+            markdown(["who", "GPUs", "order", "pictures/s", "of one", "waits for the exchange, ms"],
+                     ([row["who"], row["workers"], row["order"], row["images_per_second"], ratio(row), row["exchange_wait_ms"]]
+                      for row in rows)))
+
+
+def ranks():
+    note, rows = read_table("train_ranks_cpu.csv")
+    return (f"\nCIFAR ResNet-20, 64 pictures a rank of one CPU thread: {note.split(';')[0]} ({of('train_ranks_cpu.csv')}):\n\n" +
+            markdown(["form", "pictures/s, median", "of one", "pictures/s, quickest tenth", "of one"],
+                     ([row["form"], row["median_rate"], row["median_ratio"], row["best_rate"], row["best_ratio"]] for row in rows)))
 
 
 def cpu_layers():
