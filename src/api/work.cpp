@@ -22,7 +22,7 @@ constexpr int kMostProfiled = 9; // runs
 
 std::string how_many(std::int64_t samples) {
   return samples == 0 ? std::string("every result")
-                      : fmt::format("at most {} results of each", samples);
+                      : fmt::format("at most {} results of each, fewer of long sums", samples);
 }
 
 } // namespace

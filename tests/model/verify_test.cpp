@@ -12,6 +12,7 @@
 #include "model/oracle/conformance.h"
 #include "model/oracle/verify.h"
 #include "runtime/cpu/cpu_device.h"
+#include "schedule/schedule.h"
 #include "tile/tile.h"
 
 namespace tilefuse {
@@ -112,6 +113,26 @@ TEST(Verify, NamesLayerAndKernelOfAWrongDriver) {
     EXPECT_TRUE(model::check_on_device(reference, all_spoilt));
     EXPECT_FALSE(model::check_on_device(reference, *on.device));
   }
+}
+
+// A sum over half a million points takes as long to evaluate as thousands of short ones.
+TEST(Verify, LongSumsAreSampledLess) {
+  KernelCase one;
+  one.group = {nest::parse_nest(R"(nest sum {
+  index m 16 | n 524288
+  slot 0 i8 8388608, 1 f32 16
+  acc f32 = sum
+  in 0 + 0 [m:16*524288, n:524288*1]
+  out 1 + 0 [m:16*1]
+  post acc
+})")};
+  one.schedule = schedule::scalar_schedule(one.group.anchor);
+  one.values = model::Values::Reals;
+  const Reference reference(one, 256);
+  model::Slots slots = reference.before();
+  poly::evaluate(one.group, std::vector<std::span<std::byte>>(slots.begin(), slots.end()));
+  EXPECT_FALSE(reference.compare(slots));
+  EXPECT_EQ(reference.compared(), 8);
 }
 
 // The compiler with a fault in its last pass, in one kernel.

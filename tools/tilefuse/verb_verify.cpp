@@ -179,7 +179,7 @@ void add_verify(CLI::App &app) {
   verb->add_option("--input", args->inputs,
                    "Tensor for an input, .npy or .pb; random when not said")
       ->type_name("[NAME=]FILE");
-  verb->add_option("--samples", args->samples, "Results compared per kernel; 0: all")
+  verb->add_option("--samples", args->samples, "Results compared per kernel at most; 0: all")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->type_name("N");
   verb->add_option("--reproducer", args->reproducer, "Write the first wrong kernel there")

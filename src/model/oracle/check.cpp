@@ -37,7 +37,22 @@ std::string mismatch(std::int64_t element, double got, double expected, double b
                      bound > 0 ? fmt::format(" within {:.3g}", bound) : "");
 }
 
+// Points that are evaluated of a kernel whose results are sampled, and results that are at least.
+constexpr std::int64_t kMostPoints = std::int64_t{1} << 22;
+constexpr std::int64_t kLeastSamples = 4;
+
+// So many results that evaluating them takes about as long for every nest.
+std::int64_t samples_of(const nest::Nest &nest, std::int64_t most) {
+  std::int64_t points = 1;
+  for (const nest::IndexId i : reduced_indices(nest))
+    points *= extent(nest, i);
+  return std::min(most, std::max(kMostPoints / points, kLeastSamples));
+}
+
 } // namespace
+
+Reference::Reference(const KernelCase &kernel_case, std::int64_t samples, Slots before)
+    : case_(kernel_case), samples_(samples), before_(std::move(before)) {}
 
 Reference::Reference(const KernelCase &kernel_case, std::int64_t samples)
     : case_(kernel_case), samples_(samples), before_(make_slots(kernel_case)) {
@@ -48,7 +63,7 @@ Reference::Reference(const KernelCase &kernel_case, std::int64_t samples)
 }
 
 std::optional<std::string> Reference::compare(const Bytes &out) const {
-  return exact_.empty() ? compare_bounded(case_.group, before_, out)
+  return exact_.empty() ? compare_bounded(case_.group, spans(before_), out)
                         : compare_exact(nest_of(case_).out.slot, out);
 }
 
@@ -69,10 +84,10 @@ std::optional<std::string> Reference::compare_by_product(const poly::Producer &p
   const Bytes &out = after[at(slot)];
   if (!exact_.empty())
     return compare_exact(slot, out);
-  Slots before;
+  std::vector<std::span<std::byte>> before;
   for (const poly::SlotId s : producer.slots)
-    before.push_back(before_[at(s)]);
-  return compare_bounded({producer.nest, {}}, std::move(before), out);
+    before.emplace_back(before_[at(s)]);
+  return compare_bounded({producer.nest, {}}, before, out);
 }
 
 std::optional<std::string> Reference::compare_exact(poly::SlotId number, const Bytes &out) const {
@@ -88,19 +103,21 @@ std::optional<std::string> Reference::compare_exact(poly::SlotId number, const B
   return {};
 }
 
-std::optional<std::string> Reference::compare_bounded(const poly::Group &group, Slots before,
+std::optional<std::string> Reference::compare_bounded(const poly::Group &group,
+                                                      std::span<const std::span<std::byte>> before,
                                                       const Bytes &out) const {
   const nest::Nest &nest = group.anchor;
   const nest::Slot slot = out_slot(nest);
-  const Bytes untouched = before[at(nest.out.slot)];
   Random random(case_.seed);
-  std::vector<bool> is_output(static_cast<std::size_t>(slot.elems), samples_ > 0);
-  const std::int64_t count = samples_ > 0 ? samples_ : std::numeric_limits<std::int64_t>::max();
+  std::vector<bool> is_output(samples_ > 0 ? 0 : static_cast<std::size_t>(slot.elems));
+  const std::int64_t count =
+      samples_ > 0 ? samples_of(nest, samples_) : std::numeric_limits<std::int64_t>::max();
   for (const nest::Expectation &want :
-       poly::expect(group, spans(before), nest::output_points(nest, count, random),
+       poly::expect(group, before, nest::output_points(nest, count, random),
                     input_roundoff(case_.schedule))) {
     const double got = load_element(out.data(), slot.type, want.element);
-    is_output[at(want.element)] = true;
+    if (samples_ == 0)
+      is_output[at(want.element)] = true;
     ++compared_;
     if (got == want.value || (std::isnan(got) && std::isnan(want.value)))
       continue;
@@ -109,7 +126,8 @@ std::optional<std::string> Reference::compare_bounded(const poly::Group &group, 
       return mismatch(want.element, got, want.value, want.bound);
     largest_share_ = std::max(largest_share_, apart / want.bound);
   }
-  for (std::int64_t i = 0; i < slot.elems; ++i)
+  const std::span<const std::byte> untouched = before[at(nest.out.slot)];
+  for (std::int64_t i = 0; samples_ == 0 && i < slot.elems; ++i)
     if (!is_output[at(i)] &&
         load_element(out.data(), slot.type, i) != load_element(untouched.data(), slot.type, i))
       return fmt::format("element {} was overwritten; no point of the nest stores it", i);

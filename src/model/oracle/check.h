@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,12 +31,15 @@ using Slots = std::vector<program::Bytes>;
 // The judge of one case: the evaluator's answer, computed once.
 class Reference {
 public:
-  // `samples` output points are compared; 0: all of them.
+  // At most `samples` output points are compared, fewer of long reductions; 0: all of them.
   Reference(const KernelCase &kernel_case, std::int64_t samples = 0);
+  // The same with slots that the kernel case does not hold.
+  Reference(const KernelCase &kernel_case, std::int64_t samples, Slots before);
 
   const KernelCase &kernel_case() const { return case_; }
   // The slots before the kernel runs.
   const Slots &before() const { return before_; }
+  Slots take_before() && { return std::move(before_); }
   // What is wrong with what a kernel that ran left in the slots that it writes, if anything; and
   // with the anchor's alone.
   std::optional<std::string> compare(const Slots &after) const;
@@ -47,15 +51,16 @@ public:
 private:
   std::optional<std::string> compare_exact(poly::SlotId slot, const program::Bytes &out) const;
   // With what the anchor of `group` stores; `before` by its slots.
-  std::optional<std::string> compare_bounded(const poly::Group &group, Slots before,
+  std::optional<std::string> compare_bounded(const poly::Group &group,
+                                             std::span<const std::span<std::byte>> before,
                                              const program::Bytes &out) const;
   std::optional<std::string> compare_by_product(const poly::Producer &producer,
                                                 const Slots &after) const;
 
   const KernelCase &case_;
   std::int64_t samples_;
-  Slots before_;
-  Slots exact_; // where results are compared bit by bit, else empty
+  mutable Slots before_; // the evaluator takes what it reads as it takes what it writes
+  Slots exact_;          // where results are compared bit by bit, else empty
   mutable std::int64_t compared_ = 0;
   mutable double largest_share_ = 0;
 };
@@ -71,7 +76,8 @@ std::optional<Divergence> check_simulated(const Reference &reference,
                                           const Lowering &lowering = lower_case);
 // Lowers, emits and runs the case on a device, whose target must be the case's.
 std::optional<Divergence> check_on_device(const Reference &reference, runtime::Device &device);
-// The same with a package that is built already. `after` gets the slots as it left them.
+// The same with a package that is built already. `after` gets the slots that it writes, as it left
+// them.
 std::optional<Divergence> check_built(const Reference &reference, const Package &built,
                                       runtime::Device &device, Slots *after = nullptr);
 // Device seconds of the fastest of `runs` launches.

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 
 #include "base/error.h"
 #include "base/index.h"
@@ -22,22 +24,44 @@ using runtime::Binding;
 constexpr std::int64_t kGuardBytes = 256;
 constexpr std::byte kGuard{0xa5};
 
-// The arguments of one launch side by side in device memory, each between guards.
+// What a kernel is launched with: the slots as they lie in host memory, those that are packed apart.
+struct Arguments {
+  std::vector<Bytes> packed;
+  std::vector<std::span<const std::byte>> all;
+
+  explicit Arguments(const Reference &reference) {
+    const KernelCase &from = reference.kernel_case();
+    const std::vector<schedule::KernelArg> list = kernel_args(from.group, from.schedule);
+    packed.reserve(list.size()); // the spans stay
+    for (const schedule::KernelArg &arg : list) {
+      const Bytes &slot = reference.before()[at(slot_of(from.group, arg))];
+      if (!arg.slot)
+        packed.push_back(pack(from.group, from.schedule, arg, slot));
+      all.emplace_back(arg.slot ? slot : packed.back());
+    }
+  }
+};
+
+// The arguments of one launch side by side in device memory, each between guards. They may be as
+// large as a training step's activations: nothing is copied in host memory.
 class GuardedArguments {
 public:
-  GuardedArguments(runtime::Device &device, std::vector<Bytes> args)
-      : device_(device), args_(std::move(args)) {
+  // Borrows the arguments.
+  GuardedArguments(runtime::Device &device, const Arguments &args)
+      : device_(device), args_(args.all), results_(args_.size()) {
     const std::int64_t unit = std::max(device.alignment(), kGuardBytes);
-    std::int64_t end = unit;
-    for (const Bytes &arg : args_) {
-      offsets_.push_back(end);
-      end += (static_cast<std::int64_t>(arg.size()) + kGuardBytes + unit - 1) / unit * unit;
+    end_ = unit;
+    for (const std::span<const std::byte> arg : args_) {
+      offsets_.push_back(end_);
+      end_ += (static_cast<std::int64_t>(arg.size()) + kGuardBytes + unit - 1) / unit * unit;
     }
-    image_.assign(static_cast<std::size_t>(end), kGuard);
-    for (std::size_t a = 0; a < args_.size(); ++a)
-      std::copy(args_[a].begin(), args_[a].end(), image_.begin() + offsets_[a]);
-    memory_ = device.allocate(end);
-    device.write({memory_.get(), 0, end}, image_);
+    memory_ = device.allocate(end_);
+    for (std::size_t a = 0; a <= args_.size(); ++a) {
+      const Binding guard = guard_before(a);
+      device.write(guard, Bytes(static_cast<std::size_t>(guard.bytes), kGuard));
+      if (a < args_.size() && !args_[a].empty())
+        device.write(bindings()[a], args_[a]);
+    }
   }
 
   std::vector<Binding> bindings() const {
@@ -49,23 +73,49 @@ public:
 
   // Reads everything back. Gives the first byte outside the `written` arguments that changed.
   std::optional<std::string> read_back(const std::vector<std::size_t> &written) {
-    Bytes after(image_.size());
-    device_.read({memory_.get(), 0, static_cast<std::int64_t>(after.size())}, after);
-    for (const std::size_t a : written) {
-      Bytes &out = args_[a];
-      const auto begin = after.begin() + offsets_[a];
-      std::copy(begin, begin + static_cast<std::ptrdiff_t>(out.size()), out.begin());
-      std::copy(out.begin(), out.end(), image_.begin() + offsets_[a]);
+    for (std::size_t a = 0; a <= args_.size(); ++a) {
+      const Binding guard = guard_before(a);
+      const Bytes untouched(static_cast<std::size_t>(guard.bytes), kGuard);
+      if (const auto changed = first_change(guard, read(guard), untouched))
+        return changed;
+      if (a == args_.size())
+        break;
+      results_[a] = read(bindings()[a]);
+      if (std::count(written.begin(), written.end(), a) > 0)
+        continue;
+      if (const auto changed = first_change(bindings()[a], results_[a], args_[a]))
+        return changed;
+      results_[a] = {};
     }
-    const auto changed = std::mismatch(image_.begin(), image_.end(), after.begin()).first;
-    if (changed == image_.end())
-      return {};
-    return place_of(changed - image_.begin());
+    return {};
   }
 
-  const Bytes &argument(std::size_t a) const { return args_[a]; }
+  // A written argument, as it was read back.
+  Bytes take(std::size_t a) { return std::move(results_[a]); }
 
 private:
+  // The guard in front of an argument, or behind the last.
+  Binding guard_before(std::size_t a) const {
+    const std::int64_t begin =
+        a == 0 ? 0 : offsets_[a - 1] + static_cast<std::int64_t>(args_[a - 1].size());
+    return {memory_.get(), begin, (a < args_.size() ? offsets_[a] : end_) - begin};
+  }
+
+  Bytes read(const Binding &from) const {
+    Bytes bytes(static_cast<std::size_t>(from.bytes));
+    if (!bytes.empty())
+      device_.read(from, bytes);
+    return bytes;
+  }
+
+  std::optional<std::string> first_change(const Binding &at, std::span<const std::byte> now,
+                                          std::span<const std::byte> before) const {
+    if (now.empty() || std::memcmp(now.data(), before.data(), now.size()) == 0)
+      return {};
+    const auto changed = std::mismatch(now.begin(), now.end(), before.begin()).first;
+    return place_of(at.offset + (changed - now.begin()));
+  }
+
   std::string place_of(std::int64_t byte) const {
     std::size_t a = 0;
     while (a + 1 < offsets_.size() && offsets_[a + 1] <= byte)
@@ -75,21 +125,12 @@ private:
   }
 
   runtime::Device &device_;
-  std::vector<Bytes> args_;
+  std::vector<std::span<const std::byte>> args_;
+  std::vector<Bytes> results_;
   std::vector<std::int64_t> offsets_;
-  Bytes image_;
+  std::int64_t end_ = 0;
   std::unique_ptr<runtime::Memory> memory_;
 };
-
-std::vector<Bytes> arguments(const Reference &reference) {
-  const KernelCase &from = reference.kernel_case();
-  std::vector<Bytes> args;
-  for (const schedule::KernelArg &arg : kernel_args(from.group, from.schedule)) {
-    const Bytes &slot = reference.before()[at(slot_of(from.group, arg))];
-    args.push_back(arg.slot ? slot : pack(from.group, from.schedule, arg, slot));
-  }
-  return args;
-}
 
 // Positions of the slots that the kernel writes among the arguments.
 std::vector<std::size_t> written_arguments(const KernelCase &from) {
@@ -109,15 +150,16 @@ std::optional<Divergence> check_built(const Reference &reference, const Package 
   const KernelCase &from = reference.kernel_case();
   const std::string stage = "on " + device.name();
   const std::vector<std::size_t> written = written_arguments(from);
-  GuardedArguments memory(device, arguments(reference));
+  const Arguments args(reference);
+  GuardedArguments memory(device, args);
   const std::unique_ptr<runtime::Launchable> launch = device.load(built, memory.bindings());
   device.launch(*launch);
   if (std::optional<std::string> what = memory.read_back(written))
     return Divergence{stage, *what};
-  Slots slots = reference.before();
+  Slots slots(reference.before().size());
   const std::vector<schedule::KernelArg> list = kernel_args(from.group, from.schedule);
   for (const std::size_t a : written)
-    slots[at(list[a].slot.value())] = memory.argument(a);
+    slots[at(list[a].slot.value())] = memory.take(a);
   std::optional<std::string> what = reference.compare(slots);
   if (after)
     *after = std::move(slots);
@@ -128,7 +170,8 @@ std::optional<Divergence> check_built(const Reference &reference, const Package 
 
 double time_built(const Reference &reference, const Package &built, runtime::Device &device,
                   int runs) {
-  GuardedArguments memory(device, arguments(reference));
+  const Arguments args(reference);
+  GuardedArguments memory(device, args);
   const std::unique_ptr<runtime::Launchable> launch = device.load(built, memory.bindings());
   runtime::Launchable *const kernels[] = {launch.get()};
   double best = device.time_each(kernels)[0];

@@ -82,10 +82,8 @@ Point point_of(const nest::Nest &nest, std::int64_t element) {
 class Expecting {
 public:
   Expecting(const Group &group, std::span<const std::span<std::byte>> slots, double input_roundoff)
-      : group_(group), input_roundoff_(input_roundoff), errors_(slots.size()) {
-    for (const std::span<std::byte> &slot : slots)
-      slots_.emplace_back(slot.begin(), slot.end());
-  }
+      : group_(group), input_roundoff_(input_roundoff), slots_(slots.begin(), slots.end()),
+        made_(slots.size()), errors_(slots.size()) {}
 
   std::vector<nest::Expectation> run(const std::vector<Point> &points) {
     std::vector<std::vector<Point>> needed = {points};
@@ -153,7 +151,7 @@ private:
     nest::SlotErrors errors;
     for (const SlotId s : nest.slots.ids()) {
       const std::size_t slot = at(group_slot(group_, member, s));
-      slots.emplace_back(slots_[slot]);
+      slots.push_back(slots_[slot]);
       errors.push_back(errors_[slot]);
     }
     const nest::Expected expected(nest, slots, input_roundoff_, errors);
@@ -163,12 +161,16 @@ private:
     return all;
   }
 
-  // What the member stores, into its slot.
+  // What the member stores, into its slot, which is no longer the caller's.
   void compute(MemberId member, const std::vector<Point> &points) {
     const nest::Nest &nest = member_nest(group_, member);
     const std::size_t slot = at(group_slot(group_, member, nest.out.slot));
     const nest::Slot &info = nest.slots[nest.out.slot];
     errors_[slot].assign(static_cast<std::size_t>(info.elems), 0);
+    if (made_[slot].empty()) {
+      made_[slot].assign(slots_[slot].begin(), slots_[slot].end());
+      slots_[slot] = made_[slot];
+    }
     for (const nest::Expectation &want : expected(member, points)) {
       store_element(slots_[slot].data(), info.type, want.element, want.value);
       errors_[slot][at(want.element)] = want.bound;
@@ -177,7 +179,8 @@ private:
 
   const Group &group_;
   double input_roundoff_;
-  std::vector<std::vector<std::byte>> slots_;
+  std::vector<std::span<std::byte>> slots_;
+  std::vector<std::vector<std::byte>> made_; // of members' results
   nest::SlotErrors errors_;
 };
 

@@ -53,9 +53,31 @@ public:
     }
   }
 
-  Bytes &operator[](program::BufferId id) { return bytes_[at(id)]; }
+  // What a kernel reads and writes, by slot; it is not here until it is given back.
+  Slots take(const poly::PlacedGroup &placed) {
+    Slots slots;
+    for (const poly::SlotId s : placed.buffers.ids())
+      slots.push_back(first_slot(placed, s) == s ? std::move(bytes_[at(placed.buffers[s])])
+                                                 : slots[at(first_slot(placed, s))]);
+    return slots;
+  }
+  void give_back(const poly::PlacedGroup &placed, Slots before, Slots after) {
+    const std::vector<poly::SlotId> written = written_slots(placed.group);
+    for (const poly::SlotId s : placed.buffers.ids())
+      if (first_slot(placed, s) == s)
+        bytes_[at(placed.buffers[s])] = std::move(before[at(s)]);
+    for (const poly::SlotId s : written)
+      bytes_[at(placed.buffers[s])] = std::move(after[at(s)]);
+  }
 
 private:
+  // That is bound to the buffer of a slot.
+  static poly::SlotId first_slot(const poly::PlacedGroup &placed, poly::SlotId slot) {
+    const auto found =
+        std::find(placed.buffers.begin(), placed.buffers.end(), placed.buffers[slot]);
+    return static_cast<poly::SlotId>(found - placed.buffers.begin());
+  }
+
   void put(program::BufferId id, const Bytes &data) {
     std::copy_n(data.begin(), std::min(data.size(), bytes_[at(id)].size()), bytes_[at(id)].begin());
   }
@@ -63,22 +85,24 @@ private:
   std::vector<Bytes> bytes_;
 };
 
-KernelCase case_of(const launch::Part &kernel, const Target &target, HostBuffers &buffers) {
-  KernelCase result{.group = kernel.placed.group,
-                    .schedule = kernel.schedule,
-                    .target = target,
-                    .values = Values::Reals};
-  for (const poly::SlotId s : kernel.placed.buffers.ids())
-    result.given[s] = buffers[kernel.placed.buffers[s]];
-  return result;
+// Without the data, which a reference holds.
+KernelCase case_of(const launch::Part &kernel, const Target &target) {
+  return {.group = kernel.placed.group,
+          .schedule = kernel.schedule,
+          .target = target,
+          .values = Values::Reals};
 }
 
 // Drawn data make a small file; the real ones are kept where only they show the fault.
-KernelCase reproducer_of(const KernelCase &real, const Package &built, runtime::Device &device,
+KernelCase reproducer_of(const Reference &reference, const Package &built, runtime::Device &device,
                          std::int64_t samples) {
-  KernelCase drawn = real;
-  drawn.given.clear();
-  return check_built(Reference(drawn, samples), built, device) ? drawn : real;
+  KernelCase drawn = reference.kernel_case();
+  if (check_built(Reference(drawn, samples), built, device))
+    return drawn;
+  KernelCase real = std::move(drawn);
+  for (std::size_t s = 0; s < reference.before().size(); ++s)
+    real.given[static_cast<poly::SlotId>(s)] = reference.before()[s];
+  return real;
 }
 
 void check_inputs(const program::Program &program, const std::vector<HostTensor> &inputs) {
@@ -116,14 +140,11 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
     const launch::Part &kernel = launch.launch.parts.front();
     if (options.progress)
       options.progress(report.kernels, total);
-    const KernelCase real = case_of(kernel, device.target(), buffers);
+    const KernelCase real = case_of(kernel, device.target());
     const Package &built = compiled.package(launch);
-    const Reference reference(real, options.samples);
-    Slots after = reference.before();
+    Reference reference(real, options.samples, buffers.take(kernel.placed));
+    Slots after(reference.before().size());
     const std::optional<Divergence> divergence = check_built(reference, built, device, &after);
-    for (const poly::SlotId slot : written_slots(real.group)) {
-      buffers[kernel.placed.buffers[slot]] = std::move(after[at(slot)]);
-    }
     report.compared += reference.compared();
     report.largest_share = std::max(report.largest_share, reference.largest_share());
     if (divergence) {
@@ -132,9 +153,10 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
                       .name = built.name,
                       .divergence = *divergence,
                       .bisection = bisect(reference, options.lowering),
-                      .reproducer = reproducer_of(real, built, device, options.samples)};
+                      .reproducer = reproducer_of(reference, built, device, options.samples)};
       return report;
     }
+    buffers.give_back(kernel.placed, std::move(reference).take_before(), std::move(after));
     ++report.kernels;
   }
   return report;
