@@ -17,7 +17,8 @@ using nest::Nest;
 constexpr std::int64_t kProduct = 1024;       // rows, columns and depth
 constexpr std::int64_t kMatrixProduct = 4096; // the same on matrix units
 constexpr std::int64_t kCopied = 16 << 20;    // elements, at least
-constexpr std::int64_t kChained = 16 << 20;   // elements
+constexpr std::int64_t kChained = 4 << 20;    // elements
+constexpr std::int64_t kChains = 16;          // of each
 constexpr int kOperations = 128;              // of a chain
 constexpr std::int64_t kWindowed = 8 << 20;   // elements
 constexpr std::int64_t kWindow = 64;          // reads of local memory a result
@@ -28,6 +29,9 @@ constexpr double kEver = 1e9;                 // seconds
 constexpr int kParts = 6;
 constexpr const char *kFromLocal = "schedule window workitem\n  tile   i:256\n  lane   i:256\n"
                                    "  loop   i k\n  stage  0\n";
+// Several vectors of a work-item under way together, which few other kernels need.
+constexpr const char *kVectors = "schedule vectors workitem\n  tile   i:1024\n  lane   i:128\n"
+                                 "  vec    i:4\n  reg    i:2\n  loop   i\n";
 
 class Measuring {
 public:
@@ -81,15 +85,27 @@ private:
   double flops() {
     const Nest product = product_nest(kProduct, DType::F32);
     double most = nest::flops(product) / seconds(product);
-    most =
-        std::max(most, 2.0 * kOperations * kChained / seconds(chain_nest(kChained, kOperations)));
+    const double chained = kOperations * static_cast<double>(kChains * kChained);
+    most = std::max(most, 2.0 * chained / seconds(chain_nest(kChained, kChains, kOperations)));
     const Ceilings own = device_.ceilings();
     return own == stated_ceilings(stated_) ? most : std::max(most, own.flops_per_s);
   }
 
+  // Of a copy with its launch, in the search's schedule or in whole vectors, several a work-item.
+  double copy_seconds(std::int64_t elems) {
+    const Nest nest = copy_nest(elems);
+    const double picked = best_seconds(device_, nest);
+    if (target_.lanes != LaneKind::WorkItem)
+      return picked;
+    const schedule::Schedule vectors = schedule::parse_schedule(nest, kVectors);
+    return schedule::illegal(nest, vectors, stated_)
+               ? picked
+               : std::min(picked, best_seconds(device_, nest, vectors));
+  }
+
   // Bytes per second, read and written.
   double copied(std::int64_t elems) {
-    return 2.0 * sizeof(float) * static_cast<double>(elems) / seconds(copy_nest(elems));
+    return 2.0 * sizeof(float) * static_cast<double>(elems) / seconds(copy_seconds(elems));
   }
 
   // What a copy that keeps all units busy takes, with the copied bytes taken off.

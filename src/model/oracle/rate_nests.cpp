@@ -55,17 +55,6 @@ Nest copy_nest(std::int64_t elems) {
                   [](const std::vector<Expr> &args) { return args[0]; });
 }
 
-Nest chain_nest(std::int64_t elems, int operations) {
-  return map_nest("chain", {DType::F32}, elems, [&](const std::vector<Expr> &args) {
-    Expr value = args[0];
-    for (int i = 0; i < operations; ++i)
-      value = i % 2 == 0
-                  ? program::call(ScalarOp::Mul, {value, program::constant(kNearOne, DType::F32)})
-                  : program::call(ScalarOp::Add, {value, args[0]});
-    return value;
-  });
-}
-
 Nest window_nest(std::int64_t elems, std::int64_t window) {
   Random plain(Tape{});
   NestMaker make(plain, "window", DType::F32);
@@ -74,6 +63,25 @@ Nest window_nest(std::int64_t elems, std::int64_t window) {
   make.nest().agg = program::Agg::Max;
   make.nest().comb = program::Comb::None;
   make.input({{{{i, 1}, {k, 1}}, 0, elems + window - 1}});
+  make.out({make.whole(i)}, DType::F32);
+  return make.nest();
+}
+
+Nest chain_nest(std::int64_t elems, std::int64_t chains, int operations) {
+  Random plain(Tape{});
+  NestMaker make(plain, "chain", DType::F32);
+  const int i = make.output("i", elems);
+  const int k = make.reduced("k", chains);
+  make.nest().agg = program::Agg::Sum;
+  make.nest().comb = program::Comb::Term;
+  make.input({make.whole(i)});
+  make.input({make.whole(k)});
+  Expr value = program::operand(1, DType::F32);
+  for (int n = 0; n < operations; ++n)
+    value = n % 2 == 0
+                ? program::call(ScalarOp::Mul, {value, program::constant(kNearOne, DType::F32)})
+                : program::call(ScalarOp::Add, {value, program::operand(0, DType::F32)});
+  make.nest().term = value;
   make.out({make.whole(i)}, DType::F32);
   return make.nest();
 }

@@ -20,10 +20,11 @@ nest::Nest map_nest(const std::string &name, const std::vector<DType> &types, st
 nest::Nest product_nest(std::int64_t size, DType type);
 // Reads and writes f32.
 nest::Nest copy_nest(std::int64_t elems);
-// So many additions and products of a value with itself and constants, one behind the other.
-nest::Nest chain_nest(std::int64_t elems, int operations);
 // out[i] = max of in[i + k], k below `window`.
 nest::Nest window_nest(std::int64_t elems, std::int64_t window);
+// out[i] = sum over k of so many additions of a[i] and products with a constant, one behind the
+// other, that begin at b[k].
+nest::Nest chain_nest(std::int64_t elems, std::int64_t chains, int operations);
 
 // The least device seconds of several runs under a schedule, or under that which search picks.
 double best_seconds(runtime::Device &device, const nest::Nest &nest,
