@@ -19,7 +19,6 @@ import tempfile
 # Headers that other sources define as well, those sources and the reason.
 EXCEPTIONS = {
     "emit/c/c_expr": {"emit/c/c_memory": "a load is an expression and its index is one: the rooms would stand in a circle"},
-    "lower/mma/core_copies": {"lower/mma/core_runs": "one class of two walks, each a file"},
 }
 
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*',

@@ -45,6 +45,8 @@ public:
   ExprRef mod(ExprRef a, ExprRef b);
   ExprRef min(ExprRef a, ExprRef b);
   ExprRef max(ExprRef a, ExprRef b);
+  ExprRef less(ExprRef a, ExprRef b) { return scalar(ScalarOp::Lt, {a, b}); }
+  ExprRef equal(ExprRef a, ExprRef b) { return scalar(ScalarOp::Eq, {a, b}); }
   ExprRef select(ExprRef condition, ExprRef then_value,
                  ExprRef else_value);        // a scalar condition is broadcast
   ExprRef logical_and(ExprRef a, ExprRef b); // null means true

@@ -17,7 +17,7 @@
 #include "paths.h"
 #include "schedule/legal.h"
 #include "schedule/members.h"
-#include "schedule/mma/exclusions.h"
+#include "schedule/mma/core_legal.h"
 #include "schedule/refusal_cases.h"
 #include "schedule/refusal_texts.h"
 #include "schedule/text.h"

@@ -14,15 +14,14 @@
 
 namespace tilefuse::cost {
 
-namespace {
-
-// Steps that a window serves.
 double taps_of_window(const schedule::Gemm &gemm) {
   double taps = 1;
   for (const IndexId i : gemm.roles.walked)
-    taps *= static_cast<double>(gemm.nest.indices[at(i)].extent);
+    taps *= static_cast<double>(gemm.nest.indices[i].extent);
   return taps;
 }
+
+namespace {
 
 // That are mapped in a step; those of a window serve as many steps as there are taps.
 double elems_of_step(const schedule::Gemm &gemm, const schedule::CoreSideTile &side) {

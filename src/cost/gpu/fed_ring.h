@@ -15,6 +15,9 @@ struct FedRing {
   double spread_cycles = 0; // of a step whose window a copy spreads to
 };
 
+// Steps that a window serves: one for each tap.
+double taps_of_window(const schedule::Gemm &gemm);
+
 // All zeros where nothing is mapped. Requires a legal schedule.
 FedRing fed_ring(const schedule::Resolved &resolved);
 

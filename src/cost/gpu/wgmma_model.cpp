@@ -21,7 +21,6 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_ahead.h"
-#include "schedule/wgmma/wgmma_boxes.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -58,7 +57,6 @@ struct WgmmaModel {
   const FedRing fed = {};
   const Rates &rates = target.rates;
 
-  double taps() const;
   double data_rows() const;
   double filter_rows() const;
   double copy_cycles() const;
@@ -82,17 +80,11 @@ struct WgmmaModel {
   Estimate run() const;
 };
 
-// Steps that one window serves.
-double WgmmaModel::taps() const {
-  const double windows = std::ceil(static_cast<double>(gemm.roles.depth_points) /
-                                   static_cast<double>(gemm.tile.depth));
-  return static_cast<double>(core_steps(gemm)) / windows;
-}
-
 // Of the depth, copied for a step.
 double WgmmaModel::data_rows() const {
-  return halo_stages(gemm.schedule) > 0 ? static_cast<double>(window_rows(gemm)) / taps()
-                                        : static_cast<double>(gemm.tile.rows * gemm.tile.spread);
+  return halo_stages(gemm.schedule) > 0
+             ? static_cast<double>(window_rows(gemm)) / taps_of_window(gemm)
+             : static_cast<double>(gemm.tile.rows * gemm.tile.spread);
 }
 
 double WgmmaModel::filter_rows() const {
@@ -107,8 +99,9 @@ double WgmmaModel::latency() const {
            (step_stages(gemm.schedule) - 1);
   const double copy = gemm.schedule.extra.stages > 0 ? rates.tensor_copy_latency_ahead_cycles
                                                      : rates.tensor_copy_latency_cycles;
-  const double of_windows =
-      halo_stages(gemm.schedule) > 0 ? copy / (halo_stages(gemm.schedule) * taps()) : 0;
+  const double of_windows = halo_stages(gemm.schedule) > 0
+                                ? copy / (halo_stages(gemm.schedule) * taps_of_window(gemm))
+                                : 0;
   return has_resident(gemm.schedule) ? of_windows
                                      : std::max(of_windows, copy / step_stages(gemm.schedule));
 }
@@ -149,7 +142,7 @@ double WgmmaModel::map_cycles() const {
     return fed.issued / (rates.schedulers * rates.issue_per_scheduler_one_warp) +
            kWindowLocal * local_cycles() +
            (kWindowCycles + (gemm.schedule.roles.transform.groups == 0 ? kCopyingCycles : 0)) /
-               taps();
+               taps_of_window(gemm);
   const double rate = gemm.schedule.roles.transform.groups > 1 ? rates.issue_per_scheduler_two_warps
                                                                : rates.issue_per_scheduler_one_warp;
   return fed.issued / (rates.schedulers * rate) + rates.map_step_cycles + local_cycles();

@@ -18,9 +18,7 @@
 namespace tilefuse::cost {
 namespace {
 
-using nest::Nest;
 using nest::Operand;
-using schedule::Schedule;
 
 // Instructions: around a loop's body, of a copied vector besides its accesses, of a guard, around a
 // result.
@@ -188,9 +186,7 @@ void WorkItemModel::add_staged(int input, Block &block) const {
 }
 
 // Operations on a result.
-double WorkItemModel::result_slots() const {
-  return expression_slots(nest_.post, true);
-}
+double WorkItemModel::result_slots() const { return expression_slots(nest_.post, true); }
 
 // Results of a work-item's step that are turned: put down along the lanes, and taken by number along
 // the result.

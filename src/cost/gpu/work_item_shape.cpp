@@ -15,9 +15,7 @@
 namespace tilefuse::cost {
 namespace {
 
-using nest::Nest;
 using nest::Operand;
-using schedule::Schedule;
 
 // Registers for addresses and loop counters.
 constexpr double kSpareRegisters = 30;

@@ -12,7 +12,6 @@ namespace tilefuse::emit::native {
 namespace {
 
 using llvm::CmpInst;
-using llvm::Intrinsic::ID;
 
 [[noreturn]] void unsupported(ScalarOp op, DType elem) {
   throw Error(ErrorCode::Unsupported,

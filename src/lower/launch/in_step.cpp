@@ -164,7 +164,7 @@ StmtRef InStep::consumer(VarId tile, ExprRef behind) {
     for (const StmtRef stmt : statements(own.body))
       (results.empty() && !mentions(stmt, own.var) ? products : results)
           .push_back(copiers_[p]->stmt(stmt));
-    const ExprRef exists = b_.scalar(ScalarOp::Lt, {b_.var(tile), copiers_[p]->expr(own.end)});
+    const ExprRef exists = b_.less(b_.var(tile), copiers_[p]->expr(own.end));
     list.push_back(b_.block(std::move(products)));
     list.push_back(b_.branch(exists, b_.block(std::move(results))));
     list.push_back(behind == nullptr ? nullptr : skip_difference(p));
@@ -172,7 +172,7 @@ StmtRef InStep::consumer(VarId tile, ExprRef behind) {
   const StmtRef first = b_.block(std::move(of_groups[0]));
   if (behind == nullptr)
     return first;
-  const ExprRef is_later = b_.scalar(ScalarOp::Lt, {b_.integer(0), copiers_[0]->expr(behind)});
+  const ExprRef is_later = b_.less(b_.integer(0), copiers_[0]->expr(behind));
   return b_.branch(is_later, b_.block(std::move(of_groups[1])), first);
 }
 

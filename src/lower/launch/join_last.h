@@ -19,9 +19,6 @@
 
 namespace tilefuse::lower {
 
-// Bytes of local memory that it takes beyond what the partial kernel does.
-constexpr std::int64_t kFoundBytes = 4;
-
 // `parts` are the partial kernel and the join's, which can be dealt (lower/launch/side_by_side.h).
 kernel::Kernel join_last(const std::vector<SidePart> &parts, const schedule::TileWalk &walk);
 

@@ -8,13 +8,13 @@
 
 #include "base/index.h"
 #include "lower/context.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/mma/core_copies.h"
 #include "lower/mma/core_fetch.h"
 #include "lower/mma/core_map.h"
 #include "lower/mma/core_store.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
+#include "nest/index.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -35,11 +35,11 @@ public:
         column_tiles_(tile_.warp_columns / kCoreColumns),
         feeds_(cx_.member == poly::kAnchor ? cx_.members.resolved.feeds
                                            : std::vector<schedule::CoreFeed>()),
-        walk_(cx_, roles_, tile_) {
+        walk_(cx_) {
     for (const schedule::CoreFeed &feed : feeds_)
-      maps_.emplace_back(cx_, roles_, tile_, feed);
+      maps_.emplace_back(cx_, feed);
     if (!maps_.empty())
-      behind_.emplace(cx_, roles_, tile_);
+      behind_.emplace(cx_);
     data_ = side_of(roles_.data);
     filter_ = side_of(roles_.filter);
   }
@@ -48,7 +48,6 @@ public:
 
 private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
-  std::int64_t extent(IndexId i) const { return cx_.nest.indices[at(i)].extent; }
   ExprRef named(const std::string &name, ExprRef value) {
     return lower::named(b_, body_, name, value);
   }
@@ -114,11 +113,11 @@ void CoreLoops::take_block_apart() {
   first_column_ = named("first_column", b_.mul(column, integer(tile_.columns)));
   first_row_ = named("first_row", b_.mul(row, integer(tile_.rows)));
   for (const IndexId i : roles_.grid)
-    cx_.origin[at(i)] = named("o_" + cx_.nest.indices[at(i)].name, digit(extent(i)));
+    cx_.origin[i] = named("o_" + cx_.nest.indices[i].name, digit(extent(cx_.nest, i)));
 }
 
 void CoreLoops::take_item_apart() {
-  item_ = named("item", b_.mod(b_.lane(), integer(kCoreLanes)));
+  item_ = named("item", item_of_warp(b_));
   warp_ = named("warp", b_.div(b_.lane(), integer(kCoreLanes)));
   const ExprRef across = integer(core_.warp_columns);
   warp_row_ = named("warp_row", b_.mul(b_.div(warp_, across), integer(tile_.warp_rows)));
@@ -142,8 +141,7 @@ CoreSide *CoreLoops::side_of(int input) {
   for (std::size_t i = 0; i < feeds_.size(); ++i)
     if (feeds_[i].input == input)
       return &maps_[i].side();
-  sides_.emplace_back(cx_, roles_, tile_, input,
-                      CoreSource{cx_.nest, cx_.source_buffers[at(input)]});
+  sides_.emplace_back(cx_, input, CoreSource{cx_.nest, cx_.source_buffers[at(input)]});
   return &sides_.back();
 }
 
@@ -179,7 +177,7 @@ StmtRef CoreLoops::evaluate_maps() {
 
 StmtRef CoreLoops::next_slot(std::int64_t which) {
   const ExprRef next = b_.add(slot(which), integer(1));
-  const ExprRef is_end = b_.scalar(ScalarOp::Eq, {next, integer(step_stages(cx_.schedule))});
+  const ExprRef is_end = b_.equal(next, integer(step_stages(cx_.schedule)));
   return b_.store(slots_, integer(which), b_.select(is_end, integer(0), next));
 }
 
@@ -221,8 +219,8 @@ void CoreLoops::main_loop() {
     body_.push_back(b_.async_commit());
   }
   const kernel::VarId step = b_.variable("step", {});
-  const ExprRef is_ahead = b_.scalar(
-      ScalarOp::Lt, {b_.add(b_.var(step), integer(step_stages(cx_.schedule) - 1)), integer(steps)});
+  const ExprRef is_ahead =
+      b_.less(b_.add(b_.var(step), integer(step_stages(cx_.schedule) - 1)), integer(steps));
   const bool gathers = data_->gathers();
   const StmtRef gathered = gathers ? data_->gather(walk_, is_ahead) : nullptr;
   const StmtRef body = b_.block(
@@ -243,7 +241,7 @@ StmtRef CoreLoops::build() {
                       .number = warp_,
                       .first_row = b_.add(first_row_, warp_row_),
                       .first_column = b_.add(first_column_, warp_column_)};
-  body_.push_back(store_core(cx_, roles_, tile_, warp));
+  body_.push_back(store_core(cx_, warp));
   return b_.block(std::move(body_));
 }
 

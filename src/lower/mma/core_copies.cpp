@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "base/index.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
-#include "schedule/mma/core.h"
+#include "nest/index.h"
 #include "schedule/mma/core_pipes.h"
-#include "schedule/mma/core_roles.h"
-#include "schedule/staging.h"
 
 namespace tilefuse::lower {
 
@@ -31,15 +30,12 @@ nest::Linear without_constant(nest::Linear linear) {
 
 } // namespace
 
-CoreWalk::CoreWalk(Context &context, const schedule::CoreRoles &roles,
-                   const schedule::CoreTile &tile)
-    : cx_(context) {
-  const auto extent = [&](IndexId i) { return cx_.nest.indices[at(i)].extent; };
+CoreWalk::CoreWalk(Context &context) : cx_(context) {
+  const schedule::CoreRoles &roles = cx_.gemm().roles;
   for (auto i = roles.walked.rbegin(); i != roles.walked.rend(); ++i)
-    if (extent(*i) > 1)
-      counters_.push_back({*i, extent(*i), 1});
-  counters_.push_back(
-      {roles.depth(), (roles.depth_points + tile.depth - 1) / tile.depth, tile.depth});
+    if (extent(cx_.nest, *i) > 1)
+      counters_.push_back({*i, extent(cx_.nest, *i), 1});
+  counters_.push_back({roles.depth(), windows_of_tile(cx_.gemm()), cx_.gemm().tile.depth});
   values_ = cx_.build.buffer({.name = "walk",
                               .space = Space::Register,
                               .type = {DType::I32, 1},
@@ -68,7 +64,7 @@ StmtRef CoreWalk::advance() const {
       break;
     }
     const kernel::VarId wraps = b.variable("wraps", {});
-    const ExprRef is_end = b.scalar(ScalarOp::Eq, {b.var(next), b.integer(counters_[i].end)});
+    const ExprRef is_end = b.equal(b.var(next), b.integer(counters_[i].end));
     list.push_back(b.let(wraps, b.select(is_end, b.integer(1), b.integer(0))));
     const ExprRef wrapped =
         b.select(b.scalar(ScalarOp::Ne, {b.var(wraps), b.integer(0)}), b.integer(0), b.var(next));
@@ -80,45 +76,40 @@ StmtRef CoreWalk::advance() const {
 
 ExprRef CoreWalk::blocks() const {
   const std::size_t last = counters_.size() - 1;
-  const std::int64_t block = cx_.nest.indices[at(counters_[last].index)].extent;
+  const std::int64_t block = extent(cx_.nest, counters_[last].index);
   const ExprRef steps = cx_.build.load(values_, cx_.build.integer(static_cast<std::int64_t>(last)));
   return cx_.build.mul(steps, cx_.build.integer(counters_[last].step / block));
 }
 
-std::vector<ExprRef> CoreWalk::points() const {
+Positions CoreWalk::points() const {
   kernel::Builder &b = cx_.build;
-  std::vector<ExprRef> all(cx_.nest.indices.size(), b.integer(0));
+  Positions all(cx_.nest.indices.size(), b.integer(0));
   for (std::size_t i = 0; i < counters_.size(); ++i)
-    all[at(counters_[i].index)] = b.mul(b.load(values_, b.integer(static_cast<std::int64_t>(i))),
-                                        b.integer(counters_[i].step));
+    all[counters_[i].index] = b.mul(b.load(values_, b.integer(static_cast<std::int64_t>(i))),
+                                    b.integer(counters_[i].step));
   return all;
 }
 
-CoreSide::CoreSide(Context &context, const schedule::CoreRoles &roles,
-                   const schedule::CoreTile &tile, int input, const CoreSource &source)
-    : cx_(context), b_(context.build), roles_(roles), tile_(tile), input_(input),
-      side_(core_side_tile(roles, tile, input)),
+CoreSide::CoreSide(Context &context, int input, const CoreSource &source)
+    : cx_(context), b_(context.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile),
+      input_(input), side_(core_side_tile(roles_, tile_, input)),
       gathers_(core_gathers(gemm_of(source.nest, cx_.schedule), input)),
-      each_(gathers_ ? tile.chunk() : core_copy_elems(gemm_of(source.nest, cx_.schedule), input)),
-      cuts_(gathers_ ? roles.depth_points % each_ != 0
+      each_(gathers_ ? tile_.chunk() : core_copy_elems(gemm_of(source.nest, cx_.schedule), input)),
+      cuts_(gathers_ ? roles_.depth_points % each_ != 0
                      : core_cuts_runs(gemm_of(source.nest, cx_.schedule), input)),
-      block_(cx_.nest.indices[at(roles.depth())].extent),
+      block_(extent(cx_.nest, roles_.depth())),
       source_(source_of(source.nest, cx_.schedule, input)), from_(source.from),
       item_(source.item == nullptr ? b_.lane() : source.item),
       items_(source.item == nullptr ? cx_.block_size() : source.items), in_order_(source.in_order),
       ring_(source.ring) {
   if (is_turned())
-    digits_.emplace(cx_, roles_, tile_, source_);
-  flat_ = {source_.offset, std::vector<std::int64_t>(cx_.nest.indices.size(), 0)};
-  for (const nest::Dim &dim : source_.dims) {
-    flat_.constant += dim.at.constant * dim.stride;
-    for (std::size_t i = 0; i < flat_.coeff.size(); ++i)
-      flat_.coeff[i] += dim.at.coeff[i] * dim.stride;
-    if (!dim.guarded)
-      continue;
-    checked_.push_back(dim.at);
-    sizes_.push_back(dim.size);
-  }
+    digits_.emplace(cx_, source_);
+  flat_ = nest::flat({.offset = source_.offset, .dims = source_.dims}, cx_.nest.indices.size());
+  for (const nest::Dim &dim : source_.dims)
+    if (dim.guarded) {
+      checked_.push_back(dim.at);
+      sizes_.push_back(dim.size);
+    }
   if (digits_)
     for (const IndexId i : digits_->merged())
       flat_.coeff[at(i)] = 0;
@@ -154,32 +145,33 @@ ExprRef CoreSide::source_row(ExprRef row) const {
                 b_.div(inside, b_.integer(8)));
 }
 
+// Where the output indices stand, and reduced ones begin.
+Positions CoreSide::reduced_zero() const {
+  Positions positions = cx_.origin;
+  positions.resize(cx_.nest.indices.size());
+  std::fill(positions.begin() + cx_.nest.output_indices, positions.end(), b_.integer(0));
+  return positions;
+}
+
 // Output indices at pixel or channel `number`; the copy exists where there is one.
-std::vector<ExprRef> CoreSide::place_row(ExprRef number, Copy &copy) {
-  std::vector<ExprRef> positions = cx_.origin;
-  positions.resize(cx_.nest.indices.size(), b_.integer(0));
-  for (std::size_t i = cx_.outputs(); i < positions.size(); ++i)
-    positions[i] = b_.integer(0);
+Positions CoreSide::place_row(ExprRef number, Copy &copy) {
+  Positions positions = reduced_zero();
   if (own_points() % side_.rows != 0)
-    copy.exists = b_.scalar(ScalarOp::Lt, {number, b_.integer(own_points())});
+    copy.exists = b_.less(number, b_.integer(own_points()));
   if (roles_.has_blocks())
-    positions[at(roles_.depths.front())] = b_.div(run_, b_.integer(block_));
+    positions[roles_.depths.front()] = b_.div(run_, b_.integer(block_));
   const std::vector<IndexId> &own = is_data() ? roles_.pixels : roles_.channels;
-  ExprRef rest = number;
-  for (auto i = own.rbegin(); i != own.rend(); ++i) {
-    const std::int64_t extent = cx_.nest.indices[at(*i)].extent;
-    const bool is_last = i + 1 == own.rend();
-    positions[at(*i)] = is_last ? rest : b_.mod(rest, b_.integer(extent));
-    rest = b_.div(rest, b_.integer(extent));
-  }
-  for (std::size_t i = 0; i < cx_.outputs(); ++i)
+  const std::vector<ExprRef> digits = digits_of(b_, number, extents(cx_.nest, own));
+  for (std::size_t k = 0; k < own.size(); ++k)
+    positions[own[k]] = digits[k];
+  for (const IndexId i : output_indices(cx_.nest))
     positions[i] = b_.add(cx_.start[i], positions[i]);
   return positions;
 }
 
 // Where a copy at these positions reads; one that does not exist lies outside if anything is
 // checked.
-void CoreSide::locate(Copy &copy, const std::vector<ExprRef> &positions) {
+void CoreSide::locate(Copy &copy, const Positions &positions) {
   const ExprRef inside = roles_.has_blocks() ? b_.mod(run_, b_.integer(block_)) : run_;
   const std::int64_t apart = gathers_ ? flat_.coeff[at(roles_.depth())] : 1;
   copy.from =
@@ -197,22 +189,18 @@ void CoreSide::locate(Copy &copy, const std::vector<ExprRef> &positions) {
 CoreSide::Copy CoreSide::straight_copy(ExprRef row, ExprRef first) {
   Copy copy;
   const ExprRef number = named("row", b_.add(first, source_row(row)));
-  const std::vector<ExprRef> positions = place_row(number, copy);
-  locate(copy, positions);
+  locate(copy, place_row(number, copy));
   return copy;
 }
 
 CoreSide::Copy CoreSide::turned_copy(ExprRef row, ExprRef first) {
   Copy copy{.row = row};
-  std::vector<ExprRef> positions = cx_.origin;
-  for (std::size_t i = cx_.outputs(); i < positions.size(); ++i)
-    positions[i] = b_.integer(0);
-  positions[at(roles_.contiguous(input_))] = first;
+  Positions positions = reduced_zero();
+  positions[roles_.contiguous(input_)] = first;
   if (!has_digits())
-    positions[at(digits_->fastest())] = row;
+    positions[digits_->fastest()] = row;
   if (run_exists_ == nullptr && own_points() % side_.elems != 0)
-    run_exists_ = flag("run_exists",
-                       b_.scalar(ScalarOp::Lt, {b_.add(first, run_), b_.integer(own_points())}));
+    run_exists_ = flag("run_exists", b_.less(b_.add(first, run_), b_.integer(own_points())));
   locate(copy, positions);
   copy.exists = run_exists_;
   return copy;
@@ -222,9 +210,7 @@ CoreSide::Copy CoreSide::turned_copy(ExprRef row, ExprRef first) {
 ExprRef CoreSide::place_in_tile(ExprRef row) {
   const ExprRef chunk = b_.div(run_, b_.integer(tile_.chunk()));
   const ExprRef inside = b_.mod(run_, b_.integer(tile_.chunk()));
-  const ExprRef bits =
-      b_.mod(b_.div(row, b_.integer(swizzle().divisor)), b_.integer(swizzle().modulus));
-  const ExprRef moved = b_.scalar(ScalarOp::BitXor, {chunk, bits});
+  const ExprRef moved = swizzled(b_, swizzle(), chunk, row);
   return b_.add(
       b_.add(b_.mul(row, b_.integer(side_.elems)), b_.mul(moved, b_.integer(tile_.chunk()))),
       inside);
@@ -266,7 +252,7 @@ ExprRef CoreSide::in_depth(const Copy &copy, std::int64_t number, ExprRef first,
   if (roles_.depth_points % tile_.depth == 0)
     return nullptr;
   const ExprRef inside = is_turned() ? copy.row : run_;
-  return b_.scalar(ScalarOp::Lt, {b_.add(first, inside), b_.integer(roles_.depth_points)});
+  return b_.less(b_.add(first, inside), b_.integer(roles_.depth_points));
 }
 
 // Whether the tensor has what a copy brings; null: always.
@@ -278,8 +264,7 @@ ExprRef CoreSide::exists(std::int64_t number, const Moves &moves, const Digits &
     if (has_digits())
       subscript =
           b_.add(subscript, linear(cx_, without_constant(checked_[k]), digits->point(number)));
-    valid = b_.logical_and(valid, b_.scalar(ScalarOp::Ge, {subscript, b_.integer(0)}));
-    valid = b_.logical_and(valid, b_.scalar(ScalarOp::Lt, {subscript, b_.integer(sizes_[k])}));
+    valid = also_inside(b_, valid, subscript, sizes_[k]);
   }
   return valid;
 }
@@ -310,16 +295,16 @@ StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
 
 CoreSide::Moves CoreSide::moves_at(const CoreWalk &walk, ExprRef slot,
                                    std::vector<StmtRef> &list) const {
-  std::vector<ExprRef> points = walk.points();
-  const ExprRef depth = std::exchange(points[at(roles_.depth())], b_.integer(0));
+  Positions points = walk.points();
+  const ExprRef depth = std::exchange(points[roles_.depth()], b_.integer(0));
   if (roles_.has_blocks())
-    points[at(roles_.depths.front())] = walk.blocks();
+    points[roles_.depths.front()] = walk.blocks();
   else if (!has_digits())
-    points[at(digits_ ? digits_->fastest() : roles_.depth())] = depth;
+    points[digits_ ? digits_->fastest() : roles_.depth()] = depth;
   return moves_to(points, depth, slot, list);
 }
 
-CoreSide::Moves CoreSide::moves_to(const std::vector<ExprRef> &points, ExprRef depth, ExprRef slot,
+CoreSide::Moves CoreSide::moves_to(const Positions &points, ExprRef depth, ExprRef slot,
                                    std::vector<StmtRef> &list) const {
   Moves moves{.depth = depth};
   moves.offset = lower::named(b_, list, "moved", linear(cx_, without_constant(flat_), points));
@@ -337,12 +322,12 @@ StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
 }
 
 // The copies lie at the output indices already.
-StmtRef CoreSide::start_at(std::vector<ExprRef> points, ExprRef slot) const {
+StmtRef CoreSide::start_at(Positions points, ExprRef slot) const {
   std::vector<StmtRef> list;
   std::fill_n(points.begin(), cx_.outputs(), b_.integer(0));
   const ExprRef depth = roles_.has_blocks()
-                            ? b_.mul(points[at(roles_.depths.front())], b_.integer(block_))
-                            : points[at(roles_.depth())];
+                            ? b_.mul(points[roles_.depths.front()], b_.integer(block_))
+                            : points[roles_.depth()];
   const Moves moves = moves_to(points, depth, slot, list);
   return start_copies(moves, std::move(list));
 }
@@ -377,6 +362,50 @@ StmtRef CoreSide::put(ExprRef slot) const {
     list.push_back(b_.store(ring_, b_.add(copies_[i].to, buffer),
                             b_.cast(gathered_[i], b_.kernel()[ring_].type.elem)));
   return b_.block(std::move(list));
+}
+
+void CoreSide::follow() {
+  if (digits_)
+    behind_.emplace(*digits_);
+}
+
+std::vector<CoreSide::Run> CoreSide::runs(const CoreWalk &behind, ExprRef slot,
+                                          std::vector<StmtRef> &list) const {
+  const Moves moves = moves_at(behind, slot, list);
+  std::vector<Run> all;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i)
+    all.push_back({b_.add(copies_[at(i)].to, moves.buffer), exists(i, moves, behind_)});
+  return all;
+}
+
+StmtRef CoreSide::next_runs() const {
+  std::vector<StmtRef> list;
+  for (std::int64_t i = 0; has_digits() && i < static_cast<std::int64_t>(copies_.size()); ++i)
+    list.push_back(behind_->advance(i));
+  return b_.block(std::move(list));
+}
+
+ExprRef CoreSide::shared_element(const CoreWalk &behind, const nest::Linear &operand) const {
+  Positions positions = behind.points();
+  std::copy_n(cx_.origin.begin(), cx_.outputs(), positions.begin());
+  ExprRef inside = run_;
+  if (roles_.has_blocks()) {
+    positions[roles_.depth()] = b_.integer(0);
+    positions[roles_.depths.front()] = b_.add(behind.blocks(), b_.div(run_, b_.integer(block_)));
+    inside = b_.mod(run_, b_.integer(block_));
+  }
+  if (is_turned())
+    positions[roles_.contiguous(input_)] = first_;
+  return b_.add(linear(cx_, operand, positions),
+                b_.mul(inside, b_.integer(shared_stride(operand))));
+}
+
+ExprRef CoreSide::shared_exists(const CoreWalk &behind) const {
+  if (is_turned())
+    return run_exists_;
+  if (roles_.depth_points % tile_.depth == 0)
+    return nullptr;
+  return b_.less(b_.add(behind.points()[roles_.depth()], run_), b_.integer(roles_.depth_points));
 }
 
 } // namespace tilefuse::lower

@@ -10,8 +10,6 @@
 #include "base/index.h"
 #include "lower/context.h"
 #include "lower/mma/core_digits.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -19,14 +17,14 @@ namespace tilefuse::lower {
 // Counters of the reduced indices: the depth in steps, slowest, then the walked ones.
 class CoreWalk {
 public:
-  CoreWalk(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile);
+  explicit CoreWalk(Context &context);
   // All counters 0.
   kernel::StmtRef start() const;
   // To the next step.
   kernel::StmtRef advance() const;
   // The first point of the current step by index; 0 for output indices. Of a depth that is a number
   // of several indices: the number at its last index.
-  std::vector<kernel::ExprRef> points() const;
+  Positions points() const;
   // The first block of the current step, of a depth in blocks.
   kernel::ExprRef blocks() const;
 
@@ -55,8 +53,7 @@ struct CoreSource {
 // Rows of a block's tile of one input, and this work-item's copies of them.
 class CoreSide {
 public:
-  CoreSide(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-           int input, const CoreSource &source);
+  CoreSide(Context &context, int input, const CoreSource &source);
   kernel::BufferId ring() const { return ring_; }
   bool is_data() const { return input_ == roles_.data; }
   bool is_turned() const { return roles_.is_turned(input_); }
@@ -72,7 +69,7 @@ public:
   // Starts them for the current step of the walk, into buffer number `slot`.
   kernel::StmtRef start(const CoreWalk &walk, kernel::ExprRef slot) const;
   // The same at `points` by index, of which a depth in blocks has that of the blocks.
-  kernel::StmtRef start_at(std::vector<kernel::ExprRef> points, kernel::ExprRef slot) const;
+  kernel::StmtRef start_at(Positions points, kernel::ExprRef slot) const;
 
   // The same where work-items gather: loads for the current step of the walk (none where `valid`
   // does not hold; null: it does), and what stores them into buffer number `slot`.
@@ -114,9 +111,10 @@ private:
     return lower::named(b_, lets_, name, value);
   }
   kernel::ExprRef flag(const std::string &name, kernel::ExprRef condition);
+  Positions reduced_zero() const;
   kernel::ExprRef source_row(kernel::ExprRef row) const;
-  std::vector<kernel::ExprRef> place_row(kernel::ExprRef number, Copy &copy);
-  void locate(Copy &copy, const std::vector<kernel::ExprRef> &positions);
+  Positions place_row(kernel::ExprRef number, Copy &copy);
+  void locate(Copy &copy, const Positions &positions);
   Copy straight_copy(kernel::ExprRef row, kernel::ExprRef first);
   Copy turned_copy(kernel::ExprRef row, kernel::ExprRef first);
   kernel::ExprRef place_in_tile(kernel::ExprRef row);
@@ -130,8 +128,8 @@ private:
   using Digits = std::optional<CoreDigits>;
   Moves moves_at(const CoreWalk &walk, kernel::ExprRef slot,
                  std::vector<kernel::StmtRef> &list) const;
-  Moves moves_to(const std::vector<kernel::ExprRef> &points, kernel::ExprRef depth,
-                 kernel::ExprRef slot, std::vector<kernel::StmtRef> &list) const;
+  Moves moves_to(const Positions &points, kernel::ExprRef depth, kernel::ExprRef slot,
+                 std::vector<kernel::StmtRef> &list) const;
   kernel::StmtRef start_copies(const Moves &moves, std::vector<kernel::StmtRef> list) const;
   kernel::ExprRef exists(std::int64_t number, const Moves &moves, const Digits &digits) const;
   kernel::ExprRef valid_elems(const Moves &moves, kernel::ExprRef valid) const;

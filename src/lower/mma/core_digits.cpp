@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "base/index.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 
 namespace tilefuse::lower {
 
@@ -29,11 +27,11 @@ bool is_checked(const schedule::Source &source, IndexId index) {
 
 } // namespace
 
-CoreDigits::CoreDigits(Context &context, const schedule::CoreRoles &roles,
-                       const schedule::CoreTile &tile, const schedule::Source &source)
-    : cx_(context), b_(context.build), step_(tile.depth),
-      is_whole_(roles.depth_points % tile.depth == 0) {
-  for (auto i = roles.depths.rbegin(); i != roles.depths.rend(); ++i) {
+CoreDigits::CoreDigits(Context &context, const schedule::Source &source)
+    : cx_(context), b_(context.build), step_(cx_.gemm().tile.depth),
+      is_whole_(cx_.gemm().roles.depth_points % step_ == 0) {
+  const std::vector<IndexId> &depths = cx_.gemm().roles.depths;
+  for (auto i = depths.rbegin(); i != depths.rend(); ++i) {
     const Digit next = {*i, cx_.nest.indices[at(*i)].extent};
     if (digits_.empty()) {
       digits_.push_back(next);
@@ -113,8 +111,8 @@ std::vector<ExprRef> CoreDigits::point(std::int64_t copy) const {
 ExprRef CoreDigits::exists(std::int64_t copy) const {
   if (is_whole_)
     return nullptr;
-  return b_.scalar(ScalarOp::Lt, {b_.load(values_, number(copy, digits_.size() - 1)),
-                                  b_.integer(digits_.back().end)});
+  return b_.less(b_.load(values_, number(copy, digits_.size() - 1)),
+                 b_.integer(digits_.back().end));
 }
 
 } // namespace tilefuse::lower

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "lower/context.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
@@ -20,8 +18,7 @@ class CoreDigits {
 public:
   // Indices next to each other are one digit where the input lies as if they were one index and no
   // dimension is checked that they move.
-  CoreDigits(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-             const schedule::Source &source);
+  CoreDigits(Context &context, const schedule::Source &source);
 
   // One digit: the number itself, and copies need no registers.
   bool is_number() const { return digits_.size() == 1; }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernel/rules.h"
+#include "lower/expressions.h"
 
 namespace tilefuse::lower {
 
@@ -23,7 +24,6 @@ CorePlace core_place(kernel::Builder &b, std::vector<StmtRef> &list, const CoreS
   const ExprRef own = side.is_data() ? low : high; // 8 pixels or channels further
   const ExprRef deep = side.is_data() ? high : low;
   const schedule::Swizzle swizzle = side.swizzle();
-  const ExprRef bits = b.mod(b.div(eighth, b.integer(swizzle.divisor)), b.integer(swizzle.modulus));
   ExprRef row = b.add(eighth, b.mul(side.is_turned() ? deep : own, b.integer(8)));
   ExprRef chunk = deep;
   if (side.is_turned())
@@ -32,7 +32,7 @@ CorePlace core_place(kernel::Builder &b, std::vector<StmtRef> &list, const CoreS
     row = b.add(first, row);
   const std::string name = side.is_data() ? "data" : "filter";
   return {named(b, list, name + "_row", b.mul(row, b.integer(side.side().elems))),
-          named(b, list, name + "_chunk", b.scalar(ScalarOp::BitXor, {chunk, bits}))};
+          named(b, list, name + "_chunk", swizzled(b, swizzle, chunk, eighth))};
 }
 
 StmtRef core_fetch(kernel::Builder &b, const CoreSide &side, const CorePlace &from,

@@ -6,30 +6,42 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/post.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 
 namespace tilefuse::lower {
 
 using kernel::ExprRef;
 using kernel::StmtRef;
 
-CoreMap::CoreMap(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-                 const schedule::CoreFeed &feed)
+std::vector<CopiedInput> copied_inputs(const Context &anchor, int input) {
+  std::vector<CopiedInput> inputs;
+  for (const schedule::CoreFeed &feed : anchor.members.resolved.feeds) {
+    const Context &map = anchor.members.contexts[feed.producer];
+    for (const int extra : feed.input == input ? feed.copied : std::vector<int>{})
+      inputs.push_back({schedule::reading(anchor.members.group, feed.producer, extra),
+                        map.slot_buffers[map.whole.extras[at(extra)].slot],
+                        fmt::format("_{}", extra)});
+  }
+  if (inputs.empty())
+    inputs.push_back({anchor.nest, anchor.source_buffers[at(input)], ""});
+  return inputs;
+}
+
+nest::Linear read_form(const Context &anchor, const schedule::CoreFeed &feed, int extra) {
+  const nest::Nest nest = schedule::reading(anchor.members.group, feed.producer, extra);
+  return nest::flat(nest.inputs[at(feed.input)], nest.indices.size());
+}
+
+CoreMap::CoreMap(Context &context, const schedule::CoreFeed &feed)
     : cx_(context), b_(context.build), feed_(feed),
       producer_(context.members.contexts[feed.producer]) {
-  for (std::size_t e = 0; e < map().extras.size(); ++e)
-    nests_.push_back(schedule::reading(cx_.members.group, feed.producer, static_cast<int>(e)));
-  for (const int extra : feed.copied) {
-    const CoreSource source{
-        .nest = nests_[at(extra)],
-        .from = producer_.slot_buffers[map().extras[at(extra)].slot],
-        .number = static_cast<int>(sides_.size()),
-    };
-    sides_.emplace_back(cx_, roles, tile, feed.input, source);
-  }
+  for (const CopiedInput &copied : copied_inputs(cx_, feed.input))
+    sides_.emplace_back(cx_, feed.input,
+                        CoreSource{.nest = copied.nest,
+                                   .from = copied.from,
+                                   .number = static_cast<int>(sides_.size())});
   side().follow();
 }
 
@@ -64,15 +76,11 @@ ExprRef CoreMap::load(int extra, const CoreSide::Run &run,
 StmtRef CoreMap::evaluate(const CoreWalk &behind, ExprRef slot) const {
   const CoreSide &own = sides_.front();
   const int lanes = static_cast<int>(own.run_elems());
-  const ExprRef some = b_.integer(lanes);
-  const ExprRef none = b_.integer(0);
   std::vector<StmtRef> list;
-  const ExprRef exists = own.shared_exists(behind);
-  const ExprRef valid = exists == nullptr ? nullptr : b_.select(exists, some, none);
+  const ExprRef valid = count_if(b_, own.shared_exists(behind), lanes);
   std::vector<ExprRef> shared(map().extras.size(), nullptr);
   for (const int extra : feed_.read) {
-    const nest::Nest &nest = nests_[at(extra)];
-    const nest::Linear flat = nest::flat(nest.inputs[at(feed_.input)], nest.indices.size());
+    const nest::Linear flat = read_form(cx_, feed_, extra);
     const kernel::BufferId from = producer_.slot_buffers[map().extras[at(extra)].slot];
     shared[at(extra)] = named(b_, list, "shared",
                               shared_run(b_, from, own.shared_element(behind, flat), lanes,
@@ -81,8 +89,7 @@ StmtRef CoreMap::evaluate(const CoreWalk &behind, ExprRef slot) const {
   for (const CoreSide::Run &run : own.runs(behind, slot, list)) {
     const ExprRef made =
         map_value(b_, map(), lanes, [&](int extra) { return load(extra, run, shared); });
-    const ExprRef stored = run.exists == nullptr ? nullptr : b_.select(run.exists, some, none);
-    list.push_back(b_.store(own.ring(), run.place, made, 1, stored));
+    list.push_back(b_.store(own.ring(), run.place, made, 1, count_if(b_, run.exists, lanes)));
   }
   list.push_back(own.next_runs());
   return b_.block(std::move(list));

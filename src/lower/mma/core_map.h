@@ -4,19 +4,28 @@
 #pragma once
 
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "lower/mma/core_copies.h"
-#include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
-#include "schedule/mma/core_roles.h"
 
 namespace tilefuse::lower {
 
+// What copies bring in the place of an input: the input itself, or what a map of it reads, the first
+// to be mapped in place.
+struct CopiedInput {
+  nest::Nest nest; // the anchor that reads it there
+  kernel::BufferId from{-1};
+  std::string suffix; // of names
+};
+std::vector<CopiedInput> copied_inputs(const Context &anchor, int input);
+// The element of what a map reads, by the anchor's indices.
+nest::Linear read_form(const Context &anchor, const schedule::CoreFeed &feed, int extra);
+
 class CoreMap {
 public:
-  CoreMap(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-          const schedule::CoreFeed &feed);
+  CoreMap(Context &context, const schedule::CoreFeed &feed);
 
   // The rings of what is copied; the first is that of the input.
   CoreSide &side() { return sides_.front(); }
@@ -35,8 +44,7 @@ private:
   kernel::Builder &b_;
   const schedule::CoreFeed &feed_;
   const Context &producer_;
-  std::deque<nest::Nest> nests_; // the anchor with each extra of the map
-  std::deque<CoreSide> sides_;   // by place in feed.copied
+  std::deque<CoreSide> sides_; // by place in feed.copied
 };
 
 } // namespace tilefuse::lower

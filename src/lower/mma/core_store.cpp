@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/mma/core_store.h"
 
-#include "base/index.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/mma/core_pixels.h"
 #include "lower/post.h"
 #include "nest/index.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -23,12 +21,11 @@ constexpr std::int64_t kPair = 2;       // neighbouring columns of a work-item
 
 class CoreStore {
 public:
-  CoreStore(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-            const CoreWarp &warp)
-      : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), warp_(warp),
-        vec_(cx_.schedule.splits[at(roles.channel)].vec),
-        column_tiles_(tile.warp_columns / kCoreColumns),
-        as_one_(cx_.member == poly::kAnchor && pixels_lie_as_one(cx_, roles)) {}
+  CoreStore(Context &context, const CoreWarp &warp)
+      : cx_(context), b_(cx_.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile), warp_(warp),
+        vec_(cx_.schedule.splits[roles_.channel].vec),
+        column_tiles_(tile_.warp_columns / kCoreColumns),
+        as_one_(cx_.member == poly::kAnchor && pixels_lie_as_one(cx_)) {}
 
   StmtRef build();
 
@@ -60,8 +57,7 @@ private:
 // Lets the output indices stand at row `row` of the warp's tile; gives its pixel.
 ExprRef CoreStore::place_pixel(ExprRef row) {
   const ExprRef pixel = named("pixel", b_.add(warp_.first_row, row));
-  lower::place_pixel(cx_, roles_, pixel, as_one_,
-                     [&](const std::string &name, ExprRef value) { return named(name, value); });
+  lower::place_pixel(cx_, pixel, as_one_, body_);
   return pixel;
 }
 
@@ -70,13 +66,11 @@ ExprRef CoreStore::valid_channels(ExprRef pixel, ExprRef channel) {
   const std::int64_t channels = roles_.channel_points;
   ExprRef exists = nullptr;
   if (roles_.points % tile_.rows != 0)
-    exists = b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
+    exists = b_.less(pixel, integer(roles_.points));
   if (channels % tile_.columns == 0)
-    return exists == nullptr ? nullptr : b_.select(exists, integer(vec_), integer(0));
-  if (channels % vec_ == 0) {
-    exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {channel, integer(channels)}));
-    return b_.select(exists, integer(vec_), integer(0));
-  }
+    return count_if(b_, exists, vec_);
+  if (channels % vec_ == 0)
+    return count_if(b_, b_.logical_and(exists, b_.less(channel, integer(channels))), vec_);
   const ExprRef left = b_.sub(integer(channels), channel);
   return exists == nullptr ? left : b_.select(exists, left, integer(0));
 }
@@ -84,14 +78,13 @@ ExprRef CoreStore::valid_channels(ExprRef pixel, ExprRef channel) {
 // `vec` neighbouring channels of a pixel, from a column of the warp's tile on.
 void CoreStore::store_run(ExprRef pixel, ExprRef column, ExprRef acc) {
   const ExprRef channel = named("channel", b_.add(warp_.first_column, column));
-  place_channel(cx_, roles_, channel,
-                [&](const std::string &name, ExprRef value) { return named(name, value); });
+  place_channel(cx_, channel, body_);
   const ExprRef valid = valid_channels(pixel, channel);
   const ExprRef value =
       b_.cast(post_value(cx_, cx_.nest.post, acc, valid), type_of(cx_.nest, cx_.nest.out));
   const ExprRef to = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
   body_.push_back(b_.store(cx_.result, to, b_.cast(value, b_.kernel()[cx_.result].type.elem),
-                           cx_.result_form.coeff[at(roles_.channel)], valid));
+                           cx_.result_form.coeff[roles_.channel], valid));
 }
 
 // The pixel in row `item / 4` of one half of a row tile: its channels in two runs.
@@ -161,9 +154,8 @@ StmtRef CoreStore::build() {
 
 } // namespace
 
-StmtRef store_core(Context &context, const schedule::CoreRoles &roles,
-                   const schedule::CoreTile &tile, const CoreWarp &warp) {
-  return CoreStore(context, roles, tile, warp).build();
+StmtRef store_core(Context &context, const CoreWarp &warp) {
+  return CoreStore(context, warp).build();
 }
 
 } // namespace tilefuse::lower

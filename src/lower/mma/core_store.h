@@ -4,8 +4,6 @@
 #pragma once
 
 #include "lower/context.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 
 namespace tilefuse::lower {
 
@@ -19,7 +17,6 @@ struct CoreWarp {
   kernel::ExprRef first_column{}; // channel of its first result
 };
 
-kernel::StmtRef store_core(Context &context, const schedule::CoreRoles &roles,
-                           const schedule::CoreTile &tile, const CoreWarp &warp);
+kernel::StmtRef store_core(Context &context, const CoreWarp &warp);
 
 } // namespace tilefuse::lower

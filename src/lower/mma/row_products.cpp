@@ -62,7 +62,7 @@ public:
 
 private:
   static CoreSide side(Context &cx, int input) {
-    return {cx, cx.gemm().roles, cx.gemm().tile, input,
+    return {cx, input,
             CoreSource{.nest = cx.nest, .from = cx.source_buffers[at(input)], .in_order = true}};
   }
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
@@ -203,8 +203,7 @@ ExprRef RowProducts::valid(const Spot &spot) {
 // Lets the first product's indices stand at a row of the work-item's.
 void RowProducts::place_row(std::int64_t half) {
   pixels_[at(half)] = named("pixel", b_.add(first_row_, b_.add(warp_row_, row(half))));
-  place_pixel(first_, one_.roles, pixels_[at(half)], false,
-              [&](const std::string &name, ExprRef value) { return named(name, value); });
+  place_pixel(first_, pixels_[at(half)], false, body_);
   ExprRef number = integer(0);
   for (const IndexId i : output_indices(first_.nest))
     if (i != one_.roles.channel)
@@ -444,7 +443,7 @@ StmtRef RowProducts::build() {
                       .number = warp_,
                       .first_row = b_.add(first_row_, warp_row_),
                       .first_column = integer(0)};
-  body_.push_back(store_core(second_, two_.roles, two_.tile, warp));
+  body_.push_back(store_core(second_, warp));
   return b_.block(std::move(body_));
 }
 

@@ -21,7 +21,6 @@ namespace {
 
 using kernel::ExprRef;
 using kernel::ForKind;
-using kernel::Space;
 using kernel::StmtRef;
 using kernel::VarId;
 
@@ -102,7 +101,7 @@ StmtRef edge_variants(Context &cx, IndexId index, StepSizes &sizes) {
     cx.first[index] = cx.build.integer(edge.first);
     sizes[index] = edge.points;
     const StmtRef body = step_variants(cx, next, sizes);
-    const ExprRef is_here = cx.build.scalar(ScalarOp::Eq, {at, cx.first[index]});
+    const ExprRef is_here = cx.build.equal(at, cx.first[index]);
     otherwise = otherwise ? cx.build.branch(is_here, body, otherwise) : body;
     cx.first[index] = nullptr;
   }
@@ -221,7 +220,7 @@ StmtRef tiles_of_block(Context &cx) {
       b.min(b.add(first, b.integer(split.of_block())), b.integer(extent(cx.nest, index)));
   const VarId var = b.variable("t_" + cx.nest.indices[index].name, {});
   cx.origin[index] = b.var(var);
-  cx.is_first = b.scalar(ScalarOp::Eq, {b.var(var), first});
+  cx.is_first = b.equal(b.var(var), first);
   return b.loop(var, ForKind::Serial, first, end, split.tile, tile_loops(cx));
 }
 

@@ -165,7 +165,7 @@ ChunkLoops::Part ChunkLoops::fill_ring(Part inner) {
   const ExprRef turn = cx_.turn;
   go_to(counters_at(number));
   cx_.turn = turn_of(number);
-  const ExprRef exists = b_.scalar(ScalarOp::Lt, {number, b_.integer(all_trips())});
+  const ExprRef exists = b_.less(number, b_.integer(all_trips()));
   body.push_back(b_.branch(exists, start_copies(cx_, offsets_)));
   go_to(counters_);
   cx_.turn = turn;

@@ -43,7 +43,7 @@ TapRange clipped(const Context &cx, const nest::Dim &dim, IndexId index, TapRang
 ExprRef inside(const Context &cx, const nest::Linear &at, std::int64_t bound) {
   const ExprRef value = linear(cx, at, points(cx));
   return cx.build.logical_and(cx.build.scalar(ScalarOp::Ge, {value, cx.build.integer(0)}),
-                              cx.build.scalar(ScalarOp::Lt, {value, cx.build.integer(bound)}));
+                              cx.build.less(value, cx.build.integer(bound)));
 }
 
 ExprRef checked_inside(const Context &cx, std::size_t input) {

@@ -8,7 +8,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
 using kernel::StmtRef;
 using schedule::Fill;
 

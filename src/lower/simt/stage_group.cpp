@@ -142,7 +142,7 @@ template <typename Body> StmtRef GroupFill::rounds(const Body &body) const {
                             b_.block({let, body(b_.var(round), place(offsets_at(b_.var(e))))})));
   }
   if (rest > 0)
-    parts.push_back(b_.branch(b_.scalar(ScalarOp::Lt, {position(b_.integer(0)), b_.integer(rest)}),
+    parts.push_back(b_.branch(b_.less(position(b_.integer(0)), b_.integer(rest)),
                               body(b_.integer(whole), at(whole))));
   return b_.block(std::move(parts));
 }

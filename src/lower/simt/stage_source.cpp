@@ -85,7 +85,7 @@ ExprRef StageSource::owns_any() const {
   kernel::Builder &b = cx.build;
   ExprRef all = nullptr;
   for (const IndexId i : stored->repeats)
-    all = b.logical_and(all, b.scalar(ScalarOp::Eq, {first[i], b.integer(0)}));
+    all = b.logical_and(all, b.equal(first[i], b.integer(0)));
   return all;
 }
 
@@ -95,7 +95,7 @@ ExprRef StageSource::owns(std::size_t d, ExprRef step) const {
   if (!part.index || part.owned >= tile.dims[d].range)
     return nullptr;
   const ExprRef is_last = b.scalar(ScalarOp::Ge, {first[*part.index], b.integer(part.last)});
-  return b.scalar(ScalarOp::Or, {is_last, b.scalar(ScalarOp::Lt, {step, b.integer(part.owned)})});
+  return b.scalar(ScalarOp::Or, {is_last, b.less(step, b.integer(part.owned))});
 }
 
 ExprRef StageSource::to_stored(ExprRef value) const {
@@ -105,7 +105,7 @@ ExprRef StageSource::to_stored(ExprRef value) const {
 ExprRef StageSource::inside(std::size_t d, ExprRef subscript) const {
   kernel::Builder &b = cx.build;
   return b.logical_and(b.scalar(ScalarOp::Ge, {subscript, b.integer(0)}),
-                       b.scalar(ScalarOp::Lt, {subscript, b.integer(dim(d).size)}));
+                       b.less(subscript, b.integer(dim(d).size)));
 }
 
 } // namespace tilefuse::lower

@@ -167,7 +167,7 @@ StmtRef TileStore::square(const Place &place, ExprRef lane, ExprRef position, bo
     const StmtRef store =
         b_.store(cx_.result, moved_in_run(moved(place, tile_.lane, run), position).to, value,
                  tile_.run_stride, is_full ? nullptr : b_.sub(length, position));
-    body.push_back(is_whole ? store : b_.branch(b_.scalar(ScalarOp::Lt, {run, lanes}), store));
+    body.push_back(is_whole ? store : b_.branch(b_.less(run, lanes), store));
   }
   return b_.block(std::move(body));
 }
@@ -186,7 +186,7 @@ StmtRef TileStore::element(ExprRef number) {
     const ExprRef all = existing(index);
     std::int64_t known = 0;
     if (!kernel::is_constant(all, &known) || known < points)
-      exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {at, all}));
+      exists = b_.logical_and(exists, b_.less(at, all));
   };
   for (const IndexId i : tile_.run)
     take(i);
@@ -206,7 +206,7 @@ StmtRef TileStore::by_items() {
   const ExprRef number = b_.add(b_.var(var), b_.lane());
   StmtRef body = element(number);
   if (elems % items != 0)
-    body = b_.branch(b_.scalar(ScalarOp::Lt, {number, b_.integer(elems)}), body);
+    body = b_.branch(b_.less(number, b_.integer(elems)), body);
   const ForKind kind = elems <= kMostRounds * items ? ForKind::Unroll : ForKind::Serial;
   return b_.loop(var, kind, b_.integer(0), b_.integer(elems), items, body);
 }

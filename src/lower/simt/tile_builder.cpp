@@ -107,7 +107,7 @@ ExprRef TileBuilder::valid_lanes() const {
 ExprRef TileBuilder::point_exists(IndexId index) const {
   if (!ragged_[index])
     return nullptr;
-  return b_.scalar(ScalarOp::Lt, {cx_.place(index), b_.integer(extent(cx_.nest, index))});
+  return b_.less(cx_.place(index), b_.integer(extent(cx_.nest, index)));
 }
 
 ExprRef TileBuilder::valid_elems(const nest::Operand *operand, bool spread) const {
@@ -185,7 +185,7 @@ ExprRef TileBuilder::predicate() const {
     if (dim.by) {
       const ExprRef at = position(dim);
       all = b_.logical_and(all, b_.scalar(ScalarOp::Ge, {at, b_.integer(0)}));
-      all = b_.logical_and(all, b_.scalar(ScalarOp::Lt, {at, b_.integer(dim.size)}));
+      all = b_.logical_and(all, b_.less(at, b_.integer(dim.size)));
     }
   return all;
 }
@@ -255,7 +255,7 @@ ExprRef TileBuilder::combined(const std::vector<ExprRef> &operands) {
   if (!program::compares(cx_.nest.comb))
     return b_.scalar(cx_.nest.comb == Comb::Mul ? ScalarOp::Mul : ScalarOp::Add,
                      {operands[0], operands[1]});
-  const ExprRef equal = b_.scalar(ScalarOp::Eq, {operands[0], operands[1]});
+  const ExprRef equal = b_.equal(operands[0], operands[1]);
   const bool selects = cx_.nest.comb == Comb::Select;
   return b_.select(equal, selects ? operands[2] : b_.real(1, value_type()),
                    b_.real(0, value_type()));

@@ -40,8 +40,7 @@ ExprRef TileBuilder::lane_place() const {
 
 StmtRef TileBuilder::lane_round(const schedule::LaneRound &round) {
   const ExprRef digit = b_.mod(b_.div(b_.lane(), b_.integer(round.below)), b_.integer(round.count));
-  const ExprRef takes =
-      b_.scalar(ScalarOp::Lt, {b_.add(digit, b_.integer(round.apart)), b_.integer(round.live)});
+  const ExprRef takes = b_.less(b_.add(digit, b_.integer(round.apart)), b_.integer(round.live));
   const int width = cx_.result_width();
   const StmtRef take = for_copies(all_copied(), [&] {
     const ExprRef from =
@@ -79,7 +78,7 @@ ExprRef TileBuilder::is_first_lane() const {
     return all;
   for (const IndexId i : reduced_indices(cx_.nest))
     if (cx_.schedule.splits[i].lane > 1)
-      all = b_.logical_and(all, b_.scalar(ScalarOp::Eq, {cx_.lane_at[i], b_.integer(0)}));
+      all = b_.logical_and(all, b_.equal(cx_.lane_at[i], b_.integer(0)));
   return all;
 }
 

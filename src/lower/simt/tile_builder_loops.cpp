@@ -73,7 +73,7 @@ StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
   if (full < extent) {
     cx_.value[index] = b_.add(b_.integer(full), cx_.lane_at[index]);
     partial_lanes_ = cx_.is_vector() ? extent - full : 0;
-    const ExprRef exists = b_.scalar(ScalarOp::Lt, {cx_.value[index], b_.integer(extent)});
+    const ExprRef exists = b_.less(cx_.value[index], b_.integer(extent));
     parts.push_back(cx_.is_vector() ? body() : b_.branch(exists, body()));
     partial_lanes_ = 0;
   }
@@ -96,10 +96,8 @@ StmtRef TileBuilder::streamed_loop(IndexId index, const LoopBody &body) {
     const ExprRef first = b_.add(b_.var(start), b_.integer(later * split.keep));
     slot_ = b_.integer(later % registers);
     const StmtRef read = fetch(index, first);
-    bodies.push_back(
-        later < registers
-            ? read
-            : b_.branch(b_.scalar(ScalarOp::Lt, {first, b_.integer(split.tile)}), read));
+    bodies.push_back(later < registers ? read
+                                       : b_.branch(b_.less(first, b_.integer(split.tile)), read));
     const VarId point = b_.variable("u_" + name, {});
     slot_ = b_.integer(turn);
     body_point_ = b_.var(point);

@@ -4,19 +4,16 @@
 #include <optional>
 
 #include "base/index.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/wgmma/wgmma_deal.h"
 #include "lower/wgmma/wgmma_join.h"
 #include "lower/wgmma/wgmma_map.h"
 #include "lower/wgmma/wgmma_producer.h"
 #include "lower/wgmma/wgmma_store.h"
-#include "lower/wgmma/wgmma_window.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/wgmma_boxes.h"
+#include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_registers.h"
-#include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
 
 namespace tilefuse::lower {
@@ -24,25 +21,55 @@ namespace {
 
 using kernel::BufferId;
 using kernel::ExprRef;
-using kernel::MbarrierOp;
 using kernel::StmtRef;
 using schedule::kGroupRows;
 using schedule::kStepBytes;
 
 constexpr std::int64_t kAheadItem = 2 * kCoreLanes; // of the warp behind those that fill rings
-using schedule::kPanelBytes;
+
+// Windows of data: where the pixels of an instruction begin in one for a tap.
+class WgmmaWindow {
+public:
+  explicit WgmmaWindow(Context &context)
+      : cx_(context), row_(data_map(cx_.gemm()).row), lines_(window_lines(cx_.gemm())) {}
+
+  // Names where instructions begin that multiply `count` pixels from number `first` of the box on.
+  void place(ExprRef first, std::int64_t count, std::vector<StmtRef> &list);
+  // The row of a window at which the `number`-th of them begins, but for the tap.
+  ExprRef row(std::int64_t number) const { return rows_[at(number)]; }
+  // Rows that a tap is further, at the walked indices of `points`.
+  ExprRef tap(const Positions &points) const { return linear(cx_, row_, points); }
+  std::int64_t lines() const { return lines_; } // rows from 8 pixels to the next 8
+
+private:
+  Context &cx_;
+  const nest::Linear row_;
+  const std::int64_t lines_;
+  std::vector<ExprRef> rows_;
+};
+
+void WgmmaWindow::place(ExprRef first, std::int64_t count, std::vector<StmtRef> &list) {
+  kernel::Builder &b = cx_.build;
+  const schedule::PixelBox box = pixel_box(cx_.gemm());
+  for (std::int64_t pixel = 0; pixel < count; pixel += schedule::window_unit(cx_.schedule)) {
+    const std::vector<ExprRef> digits = digits_of(b, b.add(first, b.integer(pixel)), box.sizes);
+    ExprRef row = b.integer(0);
+    for (std::size_t i = box.indices.size(); i-- > 0;)
+      row = b.add(row, b.mul(digits[i], b.integer(row_.coeff[box.indices[i]])));
+    rows_.push_back(named(b, list, "window_row", row));
+  }
+}
 
 class WgmmaLoops {
 public:
   explicit WgmmaLoops(Context &context)
       : cx_(context), b_(cx_.build), core_(cx_.schedule.core), roles_(cx_.gemm().roles),
-        tile_(cx_.gemm().tile), plan_(column_plan(cx_.gemm())), cluster_(b_, cx_.schedule.tiles),
-        tiles_(cx_, roles_, tile_, plan_, cluster_), pixel_bytes_(pixel_bytes(cx_.gemm())),
-        feeds_(cx_.members.resolved.feeds), ring_(cx_, roles_, tile_, cluster_, shape_of_ring()),
-        join_(cx_, tile_, cluster_, tiles_.most()) {
+        tile_(cx_.gemm().tile), cluster_(b_, cx_.schedule.tiles), tiles_(cx_, cluster_),
+        pixel_bytes_(pixel_bytes(cx_.gemm())), feeds_(cx_.members.resolved.feeds),
+        ring_(cx_, cluster_, shape_of_ring()), join_(cx_, cluster_, tiles_.most()) {
     if (halo_stages(cx_.schedule) > 0) {
       window_.emplace(cx_);
-      windows_.emplace(cx_, roles_, tile_, cluster_, shape_of_windows());
+      windows_.emplace(cx_, cluster_, shape_of_windows());
     }
   }
 
@@ -52,7 +79,6 @@ public:
 private:
   using List = std::vector<StmtRef>;
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
-  ExprRef less(ExprRef a, ExprRef b) const { return b_.scalar(ScalarOp::Lt, {a, b}); }
   RingShape shape_of_ring() const;
   RingShape shape_of_windows() const;
   std::int64_t gatherers() const { // warps
@@ -65,7 +91,7 @@ private:
   }
   StmtRef start(ExprRef turn) const;
   void end(ExprRef turn, List &list) const;
-  StmtRef step(ExprRef later, const std::vector<ExprRef> &points, StmtRef windows);
+  StmtRef step(ExprRef later, const Positions &points, StmtRef windows);
   StmtRef steps();
   StmtRef consume();
   // Bytes and elements of the ring from a row of an input, or a pixel, to the next.
@@ -74,16 +100,15 @@ private:
   }
   std::int64_t row(int input) const { return row_bytes(input) / tile_.elem_bytes; }
   std::int64_t depth_at(int input, std::int64_t k) const;
-  ExprRef tile_of(int input, const std::vector<ExprRef> &points) const;
+  ExprRef tile_of(int input, const Positions &points) const;
   kernel::LocalRef side(int input, std::int64_t block, std::int64_t k, ExprRef tile) const;
-  StmtRef multiply(ExprRef later, const std::vector<ExprRef> &points);
+  StmtRef multiply(ExprRef later, const Positions &points);
 
   Context &cx_;
   kernel::Builder &b_;
   const schedule::Core &core_;
   const schedule::CoreRoles &roles_;
   const schedule::CoreTile &tile_;
-  const schedule::ColumnPlan plan_;
   const WgmmaCluster cluster_;
   WgmmaTiles tiles_;
   std::optional<ResultBoxes> boxes_; // where results leave in boxes
@@ -102,13 +127,13 @@ private:
 std::int64_t WgmmaLoops::depth_at(int input, std::int64_t k) const {
   const std::int64_t step = kStepBytes / tile_.elem_bytes;
   if (roles_.is_turned(input))
-    return k * step * kPanelBytes / tile_.elem_bytes;
+    return k * step * panel_columns(tile_);
   const bool are_panels = input == roles_.data && in_panels(roles_, cx_.schedule); // of a block
   return k * (are_panels ? data_ring().data_elems() * step / tile_.depth : step);
 }
 
 // Where the group's part of an input begins in its ring, or the tap's window.
-ExprRef WgmmaLoops::tile_of(int input, const std::vector<ExprRef> &points) const {
+ExprRef WgmmaLoops::tile_of(int input, const Positions &points) const {
   const ExprRef along = integer(row(input));
   if (input != roles_.data)
     return b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
@@ -131,9 +156,10 @@ kernel::LocalRef WgmmaLoops::side(int input, std::int64_t block, std::int64_t k,
 }
 
 // One step; `later`: it is not a tile's first. In a window the step's tap is that of `points`.
-StmtRef WgmmaLoops::multiply(ExprRef later, const std::vector<ExprRef> &points) {
-  const std::int64_t across = kPanelBytes / tile_.elem_bytes;
-  const auto panel = [&](int input) { return roles_.is_turned(input) ? tile_.depth * across : 0; };
+StmtRef WgmmaLoops::multiply(ExprRef later, const Positions &points) {
+  const auto panel = [&](int input) {
+    return roles_.is_turned(input) ? tile_.depth * panel_columns(tile_) : 0;
+  };
   const auto lines = [&](int input) {
     return window_ && input == roles_.data ? window_->lines() * row(input) : 0;
   };
@@ -168,7 +194,7 @@ StmtRef WgmmaLoops::multiply(ExprRef later, const std::vector<ExprRef> &points) 
 }
 
 // Until the buffers are full, and what the step before has read is let go of.
-StmtRef WgmmaLoops::step(ExprRef later, const std::vector<ExprRef> &points, StmtRef windows) {
+StmtRef WgmmaLoops::step(ExprRef later, const Positions &points, StmtRef windows) {
   return b_.block({ring_.wait(), multiply(later, points),
                    b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
                    has_resident(cx_.schedule) ? nullptr : b_.branch(later, ring_.let_go()), windows,
@@ -176,14 +202,14 @@ StmtRef WgmmaLoops::step(ExprRef later, const std::vector<ExprRef> &points, Stmt
 }
 
 StmtRef WgmmaLoops::steps() {
-  std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
+  Positions points(cx_.nest.indices.size(), integer(0));
   if (!windows_) {
     const kernel::VarId number = b_.variable("step", {});
     const std::int64_t count = core_steps(cx_.gemm());
     List list;
     if (first_of_row(cx_.gemm()))
       tiles_.take_step(b_.add(cluster_.first_step(count), b_.var(number)), points, list);
-    list.push_back(step(less(integer(0), b_.var(number)), points, nullptr));
+    list.push_back(step(b_.less(integer(0), b_.var(number)), points, nullptr));
     return b_.loop(number, kernel::ForKind::Serial, integer(0), cluster_.step_count(count), 1,
                    b_.block(std::move(list)));
   }
@@ -191,10 +217,10 @@ StmtRef WgmmaLoops::steps() {
     const StmtRef taps = tiles_.each_tap(points, [&] {
       ExprRef tap = integer(0);
       for (const IndexId i : roles_.walked)
-        tap = b_.add(tap, points[at(i)]);
-      const ExprRef depth = points[at(roles_.depths.front())];
-      const ExprRef is_next = b_.logical_and(less(integer(0), depth), less(tap, integer(1)));
-      return step(less(integer(0), b_.add(depth, tap)), points,
+        tap = b_.add(tap, points[i]);
+      const ExprRef depth = points[roles_.depths.front()];
+      const ExprRef is_next = b_.logical_and(b_.less(integer(0), depth), b_.less(tap, integer(1)));
+      return step(b_.less(integer(0), b_.add(depth, tap)), points,
                   b_.branch(is_next, windows_->let_go()));
     });
     return b_.block({windows_->wait(), taps, windows_->advance()});
@@ -241,7 +267,7 @@ StmtRef WgmmaLoops::consume() {
     window_->place(group_row_, tile_.warp_rows, all);
   all.push_back(start(turn));
   if (const StmtRef dealt = ring_.wait_dealt(); turn != nullptr && dealt != nullptr)
-    all.push_back(b_.branch(less(integer(0), turn), dealt));
+    all.push_back(b_.branch(b_.less(integer(0), turn), dealt));
   all.push_back(join_.start());
   if (ahead_)
     all.push_back(ahead_->start(turn));
@@ -256,9 +282,9 @@ StmtRef WgmmaLoops::consume() {
     tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
     const schedule::CoreTile slice = join_.slice();
     const StmtRef store = store_wgmma(
-        cx_, roles_, slice, plan_,
-        {.acc = acc_,
-         .box = tiles_.box(),
+        cx_, slice,
+        {.tiles = tiles_,
+         .acc = acc_,
          .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
          .first_column = b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
          .boxes = boxes_ ? &*boxes_ : nullptr,
@@ -302,16 +328,14 @@ StmtRef WgmmaLoops::build() {
   if (cx_.schedule.store == schedule::Store::Tma)
     boxes_.emplace(cx_);
   if (cx_.schedule.extra.stages > 0)
-    ahead_.emplace(cx_, tile_);
+    ahead_.emplace(cx_);
   acc_ = b_.buffer({.name = "acc",
                     .space = kernel::Space::Register,
                     .type = {core_.op->d.type, 1},
                     .elems = tile_.warp_rows * tile_.warp_columns / schedule::kGroupItems});
-  const ExprRef is_first = b_.scalar(ScalarOp::Eq, {b_.lane(), integer(0)});
+  const ExprRef is_first = b_.equal(b_.lane(), integer(0));
   const bool is_among_loads = ahead_ && has_loading_warps(cx_.schedule);
-  const WgmmaParts parts{roles_,      tile_,  plan_,
-                         cluster_,    tiles_, ring_,
-                         data_ring(), feeds_, is_among_loads ? &*ahead_ : nullptr};
+  const WgmmaParts parts{tiles_, ring_, data_ring(), is_among_loads ? &*ahead_ : nullptr};
   List producer, consumer;
   if (cx_.schedule.roles.math.registers > 0) {
     const int given = schedule::launch_registers(cx_.schedule);
@@ -323,15 +347,15 @@ StmtRef WgmmaLoops::build() {
   producer.push_back(deal_kept_filter(cx_, ring_)); // before its warps have other work
   producer.push_back(produce_wgmma(cx_, parts));
   if (ahead_ && !is_among_loads)
-    producer.push_back(b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(kAheadItem)}),
-                                 ahead_->produce(tiles_)));
+    producer.push_back(
+        b_.branch(b_.equal(b_.lane(), integer(kAheadItem)), ahead_->produce(tiles_)));
   consumer.push_back(consume());
   const StmtRef others =
       b_.block({b_.await_earlier(), multiply_or_map(cx_, parts, b_.block(std::move(consumer)))});
   const StmtRef init = b_.block({ring_.init(), windows_ ? windows_->init() : nullptr, join_.init(),
                                  ahead_ ? ahead_->init() : nullptr});
   return b_.block({b_.branch(is_first, init), cluster_.barrier(),
-                   b_.branch(less(b_.lane(), integer(schedule::kGroupItems)),
+                   b_.branch(b_.less(b_.lane(), integer(schedule::kGroupItems)),
                              b_.block(std::move(producer)), others),
                    cluster_.size() > 1 ? cluster_.barrier() : nullptr});
 }

@@ -29,7 +29,6 @@ public:
 
 private:
   kernel::ExprRef first_of(std::int64_t box);
-  kernel::StmtRef by_first_item(std::vector<kernel::StmtRef> list);
 
   Context &cx_;
   kernel::Builder &b_;

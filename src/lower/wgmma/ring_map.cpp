@@ -4,9 +4,10 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
+#include "lower/mma/core_map.h"
 #include "lower/post.h"
-#include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
@@ -19,35 +20,30 @@ constexpr std::int64_t kTogether = 4; // rows whose reads are under way together
 
 } // namespace
 
-RingMap::RingMap(Context &context, const schedule::CoreTile &tile, const schedule::CoreFeed &feed,
-                 const WgmmaRing &ring, std::int64_t row_elems)
+RingMap::RingMap(Context &context, const schedule::CoreFeed &feed, const WgmmaRing &ring,
+                 std::int64_t row_elems)
     : cx_(context), b_(context.build), feed_(feed), ring_(ring),
       producer_(cx_.members.contexts[feed.producer]), map_(producer_.whole), row_elems_(row_elems),
-      lanes_(static_cast<int>(tile.chunk())), chunks_(row_elems / lanes_),
+      lanes_(static_cast<int>(cx_.gemm().tile.chunk())), chunks_(row_elems / lanes_),
       apart_(schedule::kGroupItems / chunks_) {}
 
 void RingMap::place(ExprRef item, List &list) {
   const schedule::Swizzle swizzle = schedule::core_swizzle(chunks_ * schedule::kChunkBytes);
   first_row_ = named(b_, list, "map_row", b_.div(item, b_.integer(chunks_)));
   const ExprRef chunk = named(b_, list, "map_chunk", b_.mod(item, b_.integer(chunks_)));
-  const ExprRef bits =
-      b_.mod(b_.div(first_row_, b_.integer(swizzle.divisor)), b_.integer(swizzle.modulus));
   run_ = named(b_, list, "map_run",
-               b_.mul(b_.scalar(ScalarOp::BitXor, {chunk, bits}), b_.integer(lanes_)));
+               b_.mul(swizzled(b_, swizzle, chunk, first_row_), b_.integer(lanes_)));
   place_ =
       named(b_, list, "map_place",
             b_.add(b_.mul(first_row_, b_.integer(row_elems_)), b_.mul(chunk, b_.integer(lanes_))));
 }
 
-void RingMap::read_shared(const std::vector<ExprRef> &points, IndexId along, ExprRef exists,
-                          List &list) {
-  const ExprRef valid =
-      exists == nullptr ? nullptr : b_.select(exists, b_.integer(lanes_), b_.integer(0));
+void RingMap::read_shared(const Positions &points, IndexId along, ExprRef exists, List &list) {
+  const ExprRef valid = count_if(b_, exists, lanes_);
   shared_.assign(map_.extras.size(), nullptr);
   for (const int extra : feed_.read) {
-    const nest::Nest read = schedule::reading(cx_.members.group, feed_.producer, extra);
-    const nest::Linear flat = nest::flat(read.inputs[at(feed_.input)], read.indices.size());
-    const std::int64_t stride = flat.coeff[at(along)];
+    const nest::Linear flat = read_form(cx_, feed_, extra);
+    const std::int64_t stride = flat.coeff[along];
     const ExprRef from = b_.add(linear(cx_, flat, points), b_.mul(run_, b_.integer(stride)));
     const kernel::BufferId buffer = producer_.slot_buffers[map_.extras[at(extra)].slot];
     shared_[at(extra)] =
@@ -55,8 +51,7 @@ void RingMap::read_shared(const std::vector<ExprRef> &points, IndexId along, Exp
   }
 }
 
-std::vector<ExprRef> RingMap::checked(const std::vector<ExprRef> &points, bool is_shift,
-                                      List &list) const {
+std::vector<ExprRef> RingMap::checked(const Positions &points, bool is_shift, List &list) const {
   std::vector<ExprRef> subscripts;
   for (const nest::Dim &dim : cx_.nest.inputs[at(feed_.input)].dims) {
     nest::Linear form = dim.at;
@@ -71,14 +66,11 @@ ExprRef RingMap::inside(const std::vector<ExprRef> &subscripts,
                         const std::vector<ExprRef> &shifts) const {
   ExprRef all = nullptr;
   std::size_t k = 0;
-  for (const nest::Dim &dim : cx_.nest.inputs[at(feed_.input)].dims) {
-    if (!dim.guarded)
-      continue;
-    const ExprRef subscript = b_.add(subscripts[k], shifts[k]);
-    all = b_.logical_and(all, b_.scalar(ScalarOp::Ge, {subscript, b_.integer(0)}));
-    all = b_.logical_and(all, b_.scalar(ScalarOp::Lt, {subscript, b_.integer(dim.size)}));
-    ++k;
-  }
+  for (const nest::Dim &dim : cx_.nest.inputs[at(feed_.input)].dims)
+    if (dim.guarded) {
+      all = also_inside(b_, all, b_.add(subscripts[k], shifts[k]), dim.size);
+      ++k;
+    }
   return all;
 }
 
@@ -116,9 +108,7 @@ void RingMap::map_rows(ExprRef first, const std::vector<ExprRef> &exists, List &
       value = named(b_, list, "made", value);
     }
     for (std::size_t i = begin; i < end; ++i) {
-      const ExprRef valid = blends || exists[i] == nullptr
-                                ? nullptr
-                                : b_.select(exists[i], b_.integer(lanes_), b_.integer(0));
+      const ExprRef valid = blends ? nullptr : count_if(b_, exists[i], lanes_);
       list.push_back(b_.store(to, places[i - begin], b_.cast(made[i - begin], stored), 1, valid));
     }
   }

@@ -8,7 +8,6 @@
 
 #include "lower/context.h"
 #include "lower/wgmma/wgmma_ring.h"
-#include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
 
 namespace tilefuse::lower {
@@ -16,8 +15,8 @@ namespace tilefuse::lower {
 class RingMap {
 public:
   // Rows of `row_elems` elements.
-  RingMap(Context &context, const schedule::CoreTile &tile, const schedule::CoreFeed &feed,
-          const WgmmaRing &ring, std::int64_t row_elems);
+  RingMap(Context &context, const schedule::CoreFeed &feed, const WgmmaRing &ring,
+          std::int64_t row_elems);
 
   using List = std::vector<kernel::StmtRef>;
   // Gives the chunks to work-item number `item` of those that map.
@@ -29,11 +28,9 @@ public:
 
   // Reads what the rows share, at `points` by index, runs along the index `along`; `exists`: there
   // is such a run, null: yes.
-  void read_shared(const std::vector<kernel::ExprRef> &points, IndexId along,
-                   kernel::ExprRef exists, List &list);
+  void read_shared(const Positions &points, IndexId along, kernel::ExprRef exists, List &list);
   // The subscripts that may leave the tensor, by `points`: without constants if those are shifts.
-  std::vector<kernel::ExprRef> checked(const std::vector<kernel::ExprRef> &points, bool is_shift,
-                                       List &list) const;
+  std::vector<kernel::ExprRef> checked(const Positions &points, bool is_shift, List &list) const;
   // Whether the tensor has what lies at such subscripts; null: yes.
   kernel::ExprRef inside(const std::vector<kernel::ExprRef> &subscripts,
                          const std::vector<kernel::ExprRef> &shifts) const;

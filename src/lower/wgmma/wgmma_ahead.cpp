@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
-#include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
@@ -23,20 +23,13 @@ constexpr std::int64_t kSwizzleRows = 8; // after which a swizzle repeats
 
 } // namespace
 
-WgmmaAhead::WgmmaAhead(Context &cx, const schedule::CoreTile &tile)
-    : cx_(cx), b_(cx.build), tile_(tile), turns_(cx.schedule.roles.math.instances),
+WgmmaAhead::WgmmaAhead(Context &cx)
+    : cx_(cx), b_(cx.build), tile_(cx.gemm().tile), turns_(cx.schedule.roles.math.instances),
       buffers_(cx.schedule.extra.stages) {
   for (const schedule::AheadOperand &operand : ahead_operands(cx.gemm())) {
-    const nest::Operand &extra = cx.nest.extras[static_cast<std::size_t>(operand.extra)];
-    const auto slot = static_cast<std::size_t>(extra.slot);
-    const kernel::MapId map =
-        b_.tensor_map({.name = fmt::format("ahead_map_{}", operand.extra),
-                       .tensor = cx.slot_buffers[slot],
-                       .offset = operand.offset,
-                       .dims = operand.dims,
-                       .strides = operand.strides,
-                       .box = operand.box,
-                       .swizzle = static_cast<int>(operand.columns * operand.elem_bytes)});
+    const kernel::MapId map = declare_map(cx, operand, fmt::format("ahead_map_{}", operand.extra),
+                                          cx.slot_buffers[cx.nest.extras[at(operand.extra)].slot],
+                                          operand.columns * operand.elem_bytes);
     const kernel::BufferId buffer = declare_local(cx, schedule::LocalUse::Operand, operand.extra);
     sources_.push_back({operand, map, buffer});
   }
@@ -65,9 +58,9 @@ StmtRef WgmmaAhead::init() const {
 
 // To the next phase where `flips` holds.
 StmtRef WgmmaAhead::flip(ExprRef flips) const {
-  const ExprRef next = b_.sub(b_.integer(1), at(kParity));
+  const ExprRef next = b_.sub(b_.integer(1), state(kParity));
   return b_.store(place_, b_.integer(kParity),
-                  flips == nullptr ? next : b_.select(flips, next, at(kParity)));
+                  flips == nullptr ? next : b_.select(flips, next, state(kParity)));
 }
 
 // The panels of an operand's tile, where tiles stand.
@@ -81,7 +74,7 @@ void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef tur
         .at = {b_.add(tiles.first_column(), b_.integer(column))},
         .signals = full(turn)};
     for (const IndexId index : source.operand.indices)
-      copy.at.push_back(cx_.origin[static_cast<std::size_t>(index)]);
+      copy.at.push_back(cx_.origin[index]);
     if (source.operand.indices.empty())
       copy.at.push_back(tiles.first_row());
     list.push_back(b_.tensor_copy(std::move(copy)));
@@ -92,9 +85,9 @@ StmtRef WgmmaAhead::copy_tile(const WgmmaTiles &tiles) const {
   std::int64_t bytes = 0;
   for (const Source &source : sources_)
     bytes += tile_elems() * source.operand.elem_bytes;
-  const ExprRef turn = turns_ == 1 ? b_.integer(0) : at(kTurn);
-  const ExprRef is_second = b_.scalar(ScalarOp::Eq, {turn, b_.integer(1)});
-  std::vector<StmtRef> list = {b_.mbarrier({MbarrierOp::Wait, empty(turn), at(kParity)}),
+  const ExprRef turn = turns_ == 1 ? b_.integer(0) : state(kTurn);
+  const ExprRef is_second = b_.equal(turn, b_.integer(1));
+  std::vector<StmtRef> list = {b_.mbarrier({MbarrierOp::Wait, empty(turn), state(kParity)}),
                                b_.mbarrier({MbarrierOp::Expect, full(turn), b_.integer(bytes)})};
   for (const Source &source : sources_)
     copy(source, tiles, turn, list);
@@ -125,14 +118,12 @@ StmtRef WgmmaAhead::start(ExprRef turn) {
 }
 
 StmtRef WgmmaAhead::wait() const {
-  return b_.mbarrier({MbarrierOp::Wait, full(turn_), at(kParity)});
+  return b_.mbarrier({MbarrierOp::Wait, full(turn_), state(kParity)});
 }
 
 StmtRef WgmmaAhead::let_go() const {
-  const ExprRef item = b_.mod(b_.lane(), b_.integer(kCoreLanes));
   return b_.block({b_.barrier({.items = kernel::kWarpItems}),
-                   b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}),
-                             b_.mbarrier({MbarrierOp::Arrive, empty(turn_)})),
+                   by_first_item(b_, b_.mbarrier({MbarrierOp::Arrive, empty(turn_)})),
                    flip(nullptr)});
 }
 
@@ -152,15 +143,10 @@ ExprRef WgmmaAhead::load(int extra, std::int64_t rows, std::int64_t columns, int
     if (operand.extra != extra)
       continue;
     const std::int64_t chunk = kChunkBytes / operand.elem_bytes;
-    const schedule::Swizzle swizzle = schedule::core_swizzle(operand.columns * operand.elem_bytes);
-    const ExprRef row = b_.add(row_, b_.integer(rows % kSwizzleRows));
-    const ExprRef bits =
-        b_.mod(b_.div(row, b_.integer(swizzle.divisor)), b_.integer(swizzle.modulus));
     const std::int64_t inside = columns % operand.columns;
-    const ExprRef number = b_.add(b_.integer(inside / chunk), b_.div(along_, b_.integer(chunk)));
     const ExprRef stands =
-        b_.add(b_.mul(b_.scalar(ScalarOp::BitXor, {number, bits}), b_.integer(chunk)),
-               b_.mod(along_, b_.integer(chunk)));
+        run_in_row(b_, operand.columns * operand.elem_bytes, chunk,
+                   b_.add(row_, b_.integer(rows % kSwizzleRows)), inside, along_);
     const std::int64_t further = rows * operand.columns + (columns - inside) * tile_.rows;
     return b_.load(source.buffer, b_.add(b_.add(first_, stands), b_.integer(further)), lanes);
   }

@@ -15,14 +15,13 @@
 
 #include "lower/context.h"
 #include "lower/wgmma/wgmma_tiles.h"
-#include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_ahead.h"
 
 namespace tilefuse::lower {
 
 class WgmmaAhead {
 public:
-  WgmmaAhead(Context &context, const schedule::CoreTile &tile);
+  explicit WgmmaAhead(Context &context);
 
   // By one work-item, before a barrier of the block.
   kernel::StmtRef init() const;
@@ -58,7 +57,7 @@ private:
   kernel::ExprRef buffer_of(kernel::ExprRef turn) const;
   kernel::LocalRef full(kernel::ExprRef turn) const { return {barriers_, turn}; }
   kernel::LocalRef empty(kernel::ExprRef turn) const;
-  kernel::ExprRef at(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
+  kernel::ExprRef state(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
   kernel::StmtRef flip(kernel::ExprRef flips) const;
   void copy(const Source &source, const WgmmaTiles &tiles, kernel::ExprRef turn,
             std::vector<kernel::StmtRef> &list) const;

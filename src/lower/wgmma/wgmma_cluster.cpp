@@ -50,7 +50,7 @@ ExprRef WgmmaCluster::source(ExprRef number) const {
   const ExprRef after = b_.add(b_.sub(number, b_.integer(rows_ - 1)), column());
   const ExprRef in_row =
       b_.add(b_.mul(row(), b_.integer(columns_)), b_.mod(after, b_.integer(columns_)));
-  return b_.select(b_.scalar(ScalarOp::Lt, {number, b_.integer(rows_)}), in_column, in_row);
+  return b_.select(b_.less(number, b_.integer(rows_)), in_column, in_row);
 }
 
 } // namespace tilefuse::lower

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/wgmma_deal.h"
 
+#include "lower/expressions.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
@@ -19,7 +20,7 @@ StmtRef deal_buffer(kernel::Builder &b, const WgmmaRing &ring, kernel::BufferId 
   const auto integer = [&](std::int64_t value) { return b.integer(value); };
   const std::int64_t of_row = schedule::kPanelBytes / size_bytes(b.kernel()[run].type.elem) / kRun;
   std::vector<StmtRef> list;
-  const ExprRef item = b.mod(b.lane(), integer(kCoreLanes));
+  const ExprRef item = item_of_warp(b);
   const ExprRef turned = b.mul(b.mod(b.div(item, integer(of_row)), integer(2)), integer(kChunk));
   const ExprRef first =
       b.add(b.mul(ring.slot(), integer(ring.filter_elems())), b.mul(item, integer(kRun)));
@@ -49,10 +50,9 @@ StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring) {
   const ExprRef dealer = named(
       b, list, "dealer", b.div(b.sub(b.lane(), b.integer(kFirstItem)), b.integer(kCoreLanes)));
   list.push_back(ring.start(0));
-  list.push_back(b.branch(b.scalar(ScalarOp::Lt, {b.integer(0), dealer}), ring.advance()));
-  const StmtRef step = b.block(
-      {ring.wait_full(), deal_buffer(b, ring, run), b.store_sync({kernel::StoreStep::Fence}),
-       b.barrier({.items = kernel::kWarpItems}), ring.give(), ring.advance(), ring.advance()});
+  list.push_back(b.branch(b.less(b.integer(0), dealer), ring.advance()));
+  const StmtRef step = b.block({ring.wait_full(), deal_buffer(b, ring, run), ring.say_ready(),
+                                ring.advance(), ring.advance()});
   list.push_back(b.loop(b.variable("step", {}), kernel::ForKind::Serial, dealer,
                         b.integer(step_stages(context.schedule)), kDealers, step));
   return b.branch(b.scalar(ScalarOp::Le, {b.integer(kFirstItem), b.lane()}),

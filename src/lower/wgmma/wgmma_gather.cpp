@@ -4,9 +4,7 @@
 #include <deque>
 #include <utility>
 
-#include "base/index.h"
-#include "lower/members.h"
-#include "lower/mma/core_copies.h"
+#include "lower/mma/core_map.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
@@ -22,7 +20,14 @@ public:
       : cx_(context), b_(context.build), tiles_(parts.tiles), ring_(parts.data_ring),
         count_(step_stages(cx_.schedule)), ahead_(cx_.schedule.roles.load.lead),
         filter_(std::move(filter)), extra_(parts.ahead) {
-    add_sides(parts);
+    const int data = cx_.gemm().roles.data;
+    for (const CopiedInput &copied : copied_inputs(cx_, data))
+      sides_.emplace_back(cx_, data,
+                          CoreSource{.nest = copied.nest,
+                                     .from = copied.from,
+                                     .ring = ring_.copied(data)[sides_.size()],
+                                     .item = b_.lane(),
+                                     .items = schedule::kGroupItems});
     under_way_ = b_.buffer({.name = "under_way",
                             .space = kernel::Space::Register,
                             .type = {DType::I32, 1},
@@ -36,7 +41,6 @@ private:
   static constexpr std::int64_t kCount = 0;  // of steps
   static constexpr std::int64_t kOldest = 1; // the buffer of the first of them
   static constexpr std::int64_t kOfTile = 2; // steps of this tile that are started
-  void add_sides(const WgmmaParts &parts);
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   ExprRef state(std::int64_t which) const { return b_.load(under_way_, integer(which)); }
   StmtRef set(std::int64_t which, ExprRef value) const {
@@ -44,10 +48,10 @@ private:
   }
   StmtRef give(int pending) const;
   StmtRef give_later() const;
-  StmtRef step(const std::vector<ExprRef> &points) const;
+  StmtRef step(const Positions &points) const;
   StmtRef copy_extra() const;
   StmtRef by_extra_item(StmtRef body) const {
-    return b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(0)}), body);
+    return b_.branch(b_.equal(b_.lane(), integer(0)), body);
   }
 
   Context &cx_;
@@ -57,54 +61,26 @@ private:
   const int count_; // buffers
   const int ahead_;
   const FillFilter filter_;
-  const WgmmaAhead *extra_;      // what post-ops read, brought among the loads; or null
-  std::deque<nest::Nest> nests_; // of what maps read
-  std::deque<CoreSide> sides_;   // of pixels by their number: the data, or what its map reads
+  const WgmmaAhead *extra_;    // what post-ops read, brought among the loads; or null
+  std::deque<CoreSide> sides_; // of pixels by their number: the data, or what its map reads
   kernel::BufferId under_way_{-1};
 };
-
-// The data, or all that a map reads in its place.
-void WgmmaGather::add_sides(const WgmmaParts &parts) {
-  const auto add = [&](const nest::Nest &nest, kernel::BufferId from) {
-    sides_.emplace_back(cx_, parts.roles, parts.tile, parts.roles.data,
-                        CoreSource{.nest = nest,
-                                   .from = from,
-                                   .ring = ring_.copied(parts.roles.data)[sides_.size()],
-                                   .item = b_.lane(),
-                                   .items = schedule::kGroupItems});
-  };
-  for (const schedule::CoreFeed &feed : parts.feeds) {
-    if (feed.input != parts.roles.data)
-      continue;
-    const Context &map = cx_.members.contexts[feed.producer];
-    for (const int extra : feed.copied) {
-      nests_.push_back(schedule::reading(cx_.members.group, feed.producer, extra));
-      add(nests_.back(), map.slot_buffers[map.whole.extras[at(extra)].slot]);
-    }
-  }
-  if (sides_.empty())
-    add(cx_.nest, cx_.source_buffers[at(parts.roles.data)]);
-}
 
 // What post-ops of the tile read, behind so many of its steps that all of the tile before may be
 // multiplied: its buffer is given up when they are.
 StmtRef WgmmaGather::copy_extra() const {
   if (extra_ == nullptr)
     return nullptr;
-  const ExprRef is_time = b_.scalar(ScalarOp::Eq, {state(kOfTile), integer(ahead_)});
+  const ExprRef is_time = b_.equal(state(kOfTile), integer(ahead_));
   return b_.block({b_.branch(is_time, by_extra_item(extra_->copy_tile(tiles_))),
                    set(kOfTile, b_.add(state(kOfTile), integer(1)))});
 }
 
 // The oldest step under way may be multiplied, once so many are left.
 StmtRef WgmmaGather::give(int pending) const {
-  const ExprRef item = b_.mod(b_.lane(), integer(kCoreLanes));
   const kernel::VarId next = b_.variable("next", {});
-  const ExprRef is_end = b_.scalar(ScalarOp::Eq, {b_.var(next), integer(count_)});
-  return b_.block({b_.async_wait(pending), b_.store_sync({kernel::StoreStep::Fence}),
-                   b_.barrier({.items = kernel::kWarpItems}),
-                   b_.branch(b_.scalar(ScalarOp::Eq, {item, integer(0)}),
-                             b_.mbarrier({MbarrierOp::Arrive, ring_.full(state(kOldest))})),
+  const ExprRef is_end = b_.equal(b_.var(next), integer(count_));
+  return b_.block({b_.async_wait(pending), ring_.say_full(state(kOldest)),
                    b_.let(next, b_.add(state(kOldest), integer(1))),
                    set(kOldest, b_.select(is_end, integer(0), b_.var(next)))});
 }
@@ -113,11 +89,11 @@ StmtRef WgmmaGather::give(int pending) const {
 StmtRef WgmmaGather::give_later() const {
   if (ahead_ == 0)
     return give(0);
-  const ExprRef is_short = b_.scalar(ScalarOp::Lt, {state(kCount), integer(ahead_)});
+  const ExprRef is_short = b_.less(state(kCount), integer(ahead_));
   return b_.branch(is_short, set(kCount, b_.add(state(kCount), integer(1))), give(ahead_));
 }
 
-StmtRef WgmmaGather::step(const std::vector<ExprRef> &points) const {
+StmtRef WgmmaGather::step(const Positions &points) const {
   List list = {b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
                filter_(points)};
   for (const CoreSide &side : sides_)
@@ -135,12 +111,11 @@ StmtRef WgmmaGather::build() {
       list.push_back(side.declare(tiles_.first_row()));
     if (extra_ != nullptr)
       list.push_back(set(kOfTile, integer(0)));
-    std::vector<ExprRef> points = tiles_.first_points();
+    Positions points = tiles_.first_points();
     list.push_back(tiles_.each_step(points, [&] { return step(points); }));
   }));
   for (int pending = ahead_ - 1; pending >= 0; --pending)
-    all.push_back(
-        b_.branch(b_.scalar(ScalarOp::Lt, {integer(pending), state(kCount)}), give(pending)));
+    all.push_back(b_.branch(b_.less(integer(pending), state(kCount)), give(pending)));
   return b_.block(std::move(all));
 }
 

@@ -9,14 +9,13 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "lower/wgmma/wgmma_parts.h"
 
 namespace tilefuse::lower {
 
 // `filter` starts the copy of the step at `points`, by one work-item.
-using FillFilter = std::function<kernel::StmtRef(const std::vector<kernel::ExprRef> &points)>;
+using FillFilter = std::function<kernel::StmtRef(const Positions &points)>;
 kernel::StmtRef gather_data(Context &context, const WgmmaParts &parts, FillFilter filter);
 
 } // namespace tilefuse::lower

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
+#include "lower/expressions.h"
 #include "lower/members.h"
-#include "schedule/mma/core.h"
-#include "schedule/staging.h"
-#include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
@@ -23,12 +21,11 @@ constexpr std::int64_t kInFlight = 32; // values that are read together; compile
 
 } // namespace
 
-WgmmaJoin::WgmmaJoin(Context &context, const schedule::CoreTile &tile, const WgmmaCluster &cluster,
-                     std::int64_t tiles)
-    : cx_(context), b_(cx_.build), tile_(tile), cluster_(cluster),
+WgmmaJoin::WgmmaJoin(Context &context, const WgmmaCluster &cluster, std::int64_t tiles)
+    : cx_(context), b_(cx_.build), tile_(cx_.gemm().tile), cluster_(cluster),
       slices_(part_slices(cx_.schedule)), is_repeated_(tiles > 1),
-      columns_(cx_.schedule.core.op->n), items_(tile.warps() * schedule::kGroupItems),
-      values_(tile.rows * tile.columns / items_ / cluster.parts()), vec_(kPair) {
+      columns_(cx_.schedule.core.op->n), items_(tile_.warps() * schedule::kGroupItems),
+      values_(tile_.rows * tile_.columns / items_ / cluster.parts()), vec_(kPair) {
   if (cluster_.parts() == 1)
     return;
   parts_ = declare_local(cx_, schedule::LocalUse::Parts);
@@ -62,9 +59,9 @@ std::int64_t WgmmaJoin::accumulator(std::int64_t slice, std::int64_t value) cons
 
 // Once all of the warp has come: to every block of the cluster.
 StmtRef WgmmaJoin::say(std::int64_t what) const {
-  const ExprRef item = b_.mod(b_.lane(), integer(kCoreLanes));
+  const ExprRef item = item_of_warp(b_);
   return b_.block({b_.barrier({.items = kernel::kWarpItems}),
-                   b_.branch(b_.scalar(ScalarOp::Lt, {item, integer(cluster_.parts())}),
+                   b_.branch(b_.less(item, integer(cluster_.parts())),
                              b_.mbarrier({.op = MbarrierOp::Arrive,
                                           .at = {barriers_, integer(what)},
                                           .rank = item,

@@ -14,7 +14,6 @@
 
 #include "lower/context.h"
 #include "lower/wgmma/wgmma_cluster.h"
-#include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_parts.h"
 
 namespace tilefuse::lower {
@@ -22,8 +21,7 @@ namespace tilefuse::lower {
 class WgmmaJoin {
 public:
   // A cluster takes so many tiles at most.
-  WgmmaJoin(Context &context, const schedule::CoreTile &tile, const WgmmaCluster &cluster,
-            std::int64_t tiles);
+  WgmmaJoin(Context &context, const WgmmaCluster &cluster, std::int64_t tiles);
 
   // By one work-item, before the barrier of the cluster; by those that have accumulators.
   kernel::StmtRef init() const;

@@ -3,17 +3,11 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include "base/index.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/wgmma/ring_map.h"
-#include "lower/wgmma/turned_panel.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
-#include "schedule/wgmma/pixel_box.h"
+#include "nest/index.h"
 #include "schedule/wgmma/wgmma_registers.h"
-#include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
 
 namespace tilefuse::lower {
@@ -25,11 +19,11 @@ using kernel::StmtRef;
 class WgmmaMap {
 public:
   WgmmaMap(Context &context, const WgmmaParts &parts)
-      : cx_(context), b_(context.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
-        tiles_(parts.tiles), ring_(parts.data_ring), feeds_(parts.feeds) {
+      : cx_(context), b_(context.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile),
+        tiles_(parts.tiles), ring_(parts.data_ring), feeds_(cx_.members.resolved.feeds) {
     const std::int64_t row = roles_.data_turned ? panel_columns(tile_) : tile_.depth;
     for (const schedule::CoreFeed &feed : feeds_)
-      maps_.emplace_back(cx_, tile_, feed, ring_, row);
+      maps_.emplace_back(cx_, feed, ring_, row);
     turn_ = b_.buffer({.name = "map_turn",
                        .space = kernel::Space::Register,
                        .type = {DType::I32, 1},
@@ -41,25 +35,20 @@ public:
 
 private:
   using List = std::vector<StmtRef>;
-  using Points = std::vector<ExprRef>;     // by index
   using Subscripts = std::vector<ExprRef>; // of checked dimensions
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
-  ExprRef below(ExprRef value, std::int64_t end) {
-    return b_.scalar(ScalarOp::Lt, {value, integer(end)});
-  }
-  Points at_number(Points points, const std::vector<IndexId> &indices,
-                   const std::vector<std::int64_t> &sizes, ExprRef number);
-  std::vector<std::int64_t> extents(const std::vector<IndexId> &indices) const;
-  StmtRef give();
+  ExprRef below(ExprRef value, std::int64_t end) { return b_.less(value, integer(end)); }
+  Positions at_number(Positions points, const std::vector<IndexId> &indices,
+                      const std::vector<std::int64_t> &sizes, ExprRef number);
   StmtRef in_turn(StmtRef step);
 
   void map_tile(List &list);
   StmtRef map_windows(ExprRef tile, const BeforeWindow &before);
   Subscripts place_row(std::int64_t number, List &list);
-  StmtRef step(const Points &points, const std::vector<Subscripts> &rows);
-  ExprRef read_shared(const Points &points, List &list);
+  StmtRef step(const Positions &points, const std::vector<Subscripts> &rows);
+  ExprRef read_shared(const Positions &points, List &list);
 
-  StmtRef window_step(const Points &points);
+  StmtRef window_step(const Positions &points);
   StmtRef map_passes(ExprRef first, std::int64_t count, ExprRef in_depth);
 
   void map_turned_tile(List &list);
@@ -70,7 +59,6 @@ private:
   kernel::Builder &b_;
   const schedule::CoreRoles &roles_;
   const schedule::CoreTile &tile_;
-  const schedule::ColumnPlan &plan_;
   WgmmaTiles &tiles_;
   const WgmmaRing &ring_;
   const std::vector<schedule::CoreFeed> &feeds_;
@@ -79,30 +67,17 @@ private:
   std::vector<TurnedPanel> panels_; // of the filter
 };
 
-std::vector<std::int64_t> WgmmaMap::extents(const std::vector<IndexId> &indices) const {
-  std::vector<std::int64_t> all;
-  for (const IndexId i : indices)
-    all.push_back(cx_.nest.indices[at(i)].extent);
-  return all;
-}
-
 // `number` taken apart and added: the last index fastest.
-WgmmaMap::Points WgmmaMap::at_number(Points points, const std::vector<IndexId> &indices,
-                                     const std::vector<std::int64_t> &sizes, ExprRef number) {
+Positions WgmmaMap::at_number(Positions points, const std::vector<IndexId> &indices,
+                              const std::vector<std::int64_t> &sizes, ExprRef number) {
   for (std::size_t i = indices.size(); i-- > 0;) {
     const bool is_first = std::all_of(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(i),
                                       [](std::int64_t size) { return size == 1; });
     const ExprRef digit = is_first ? number : b_.mod(number, integer(sizes[i]));
-    points[at(indices[i])] = b_.add(points[at(indices[i])], digit);
+    points[indices[i]] = b_.add(points[indices[i]], digit);
     number = is_first ? integer(0) : b_.div(number, integer(sizes[i]));
   }
   return points;
-}
-
-// What this work-item wrote may be multiplied.
-StmtRef WgmmaMap::give() {
-  return b_.block({b_.store_sync({kernel::StoreStep::Fence}),
-                   b_.barrier({.items = kernel::kWarpItems}), ring_.give()});
 }
 
 // Groups that map take steps in turn, so that one works while another waits.
@@ -111,7 +86,7 @@ StmtRef WgmmaMap::in_turn(StmtRef step) {
   if (mappers < 2)
     return b_.block({step, ring_.advance()});
   const ExprRef turn = b_.load(turn_, integer(0));
-  const ExprRef is_own = b_.scalar(ScalarOp::Eq, {turn, integer(0)});
+  const ExprRef is_own = b_.equal(turn, integer(0));
   const ExprRef next = b_.select(is_own, integer(mappers - 1), b_.sub(turn, integer(1)));
   return b_.block({b_.branch(is_own, step), b_.store(turn_, integer(0), next), ring_.advance()});
 }
@@ -121,18 +96,18 @@ WgmmaMap::Subscripts WgmmaMap::place_row(std::int64_t number, List &list) {
   const schedule::PixelBox &box = tiles_.box();
   const bool is_boxed = !box.indices.empty();
   const ExprRef row = b_.add(maps_[0].first_row(), integer(number * maps_[0].apart()));
-  const Points points =
-      at_number(tiles_.first_points(), is_boxed ? box.indices : roles_.pixels,
-                is_boxed ? box.sizes : extents(roles_.pixels), b_.add(tiles_.first_row(), row));
+  const Positions points = at_number(tiles_.first_points(), is_boxed ? box.indices : roles_.pixels,
+                                     is_boxed ? box.sizes : extents(cx_.nest, roles_.pixels),
+                                     b_.add(tiles_.first_row(), row));
   return maps_[0].checked(points, false, list);
 }
 
 // What the rows of a step share; gives whether its depth exists, null: yes.
-ExprRef WgmmaMap::read_shared(const Points &points, List &list) {
+ExprRef WgmmaMap::read_shared(const Positions &points, List &list) {
   RingMap &map = maps_[0];
   ExprRef in_depth = nullptr;
   if (roles_.depth_points % tile_.depth != 0)
-    in_depth = below(b_.add(points[at(roles_.depth())], map.run()), roles_.depth_points);
+    in_depth = below(b_.add(points[roles_.depth()], map.run()), roles_.depth_points);
   map.read_shared(points, roles_.depth(), in_depth, list);
   return in_depth;
 }
@@ -142,14 +117,14 @@ StmtRef WgmmaMap::map_passes(ExprRef first, std::int64_t count, ExprRef in_depth
   List list;
   RingMap &map = maps_[0];
   const schedule::PixelBox halo = window_box(cx_.gemm());
-  Points corner = tiles_.first_points();
+  Positions corner = tiles_.first_points();
   for (const IndexId i : halo.indices)
-    corner[at(i)] = b_.add(corner[at(i)], integer(lowest_tap(cx_.gemm(), i)));
+    corner[i] = b_.add(corner[i], integer(lowest_tap(cx_.gemm(), i)));
   const Subscripts none(cx_.nest.inputs[at(feeds_[0].input)].dims.size(), integer(0));
   std::vector<ExprRef> exist;
   for (std::int64_t i = 0; i < count; ++i) {
     const ExprRef row = b_.add(b_.add(first, map.first_row()), integer(i * map.apart()));
-    const Points points = at_number(corner, halo.indices, halo.sizes, row);
+    const Positions points = at_number(corner, halo.indices, halo.sizes, row);
     exist.push_back(b_.logical_and(in_depth, map.inside(map.checked(points, false, list), none)));
   }
   map.map_rows(first, exist, list);
@@ -157,7 +132,7 @@ StmtRef WgmmaMap::map_passes(ExprRef first, std::int64_t count, ExprRef in_depth
 }
 
 // A window's rows in a loop, and those that not all work-items have.
-StmtRef WgmmaMap::window_step(const Points &points) {
+StmtRef WgmmaMap::window_step(const Positions &points) {
   constexpr std::int64_t kUnrolled = 4;
   List list;
   const ExprRef in_depth = read_shared(points, list);
@@ -175,38 +150,38 @@ StmtRef WgmmaMap::window_step(const Points &points) {
   if (last < rows)
     list.push_back(b_.branch(below(maps_[0].first_row(), rows - last),
                              map_passes(integer(last), 1, in_depth)));
-  list.push_back(give());
+  list.push_back(ring_.say_ready());
   return b_.block(std::move(list));
 }
 
-StmtRef WgmmaMap::step(const Points &points, const std::vector<Subscripts> &rows) {
+StmtRef WgmmaMap::step(const Positions &points, const std::vector<Subscripts> &rows) {
   List list;
   RingMap &map = maps_[0];
   const ExprRef in_depth = read_shared(points, list);
-  Points taps(points.size(), integer(0));
+  Positions taps(points.size(), integer(0));
   for (const IndexId i : roles_.walked)
-    taps[at(i)] = points[at(i)];
+    taps[i] = points[i];
   const Subscripts shifts = map.checked(taps, true, list);
   list.push_back(ring_.wait_full());
   std::vector<ExprRef> exist;
   for (const Subscripts &row : rows)
     exist.push_back(b_.logical_and(in_depth, map.inside(row, shifts)));
   map.map_rows(integer(0), exist, list);
-  list.push_back(give());
+  list.push_back(ring_.say_ready());
   return b_.block(std::move(list));
 }
 
 // All windows of a tile, which is taken apart for each: what precedes it stands at another.
 StmtRef WgmmaMap::map_windows(ExprRef tile, const BeforeWindow &before) {
-  Points points(cx_.nest.indices.size(), integer(0));
+  Positions points(cx_.nest.indices.size(), integer(0));
   return tiles_.each_window(points, [&] {
-    const ExprRef depth = points[at(roles_.depths.front())];
+    const ExprRef depth = points[roles_.depths.front()];
     List list;
     if (before)
       list.push_back(before(tile, depth));
     tiles_.take_apart(tile, list);
-    Points inside = tiles_.first_points();
-    inside[at(roles_.depths.front())] = depth;
+    Positions inside = tiles_.first_points();
+    inside[roles_.depths.front()] = depth;
     list.push_back(in_turn(window_step(inside)));
     return b_.block(std::move(list));
   });
@@ -216,7 +191,7 @@ void WgmmaMap::map_tile(List &list) {
   std::vector<Subscripts> rows;
   for (std::int64_t i = 0; i < tile_.rows / maps_[0].apart(); ++i)
     rows.push_back(place_row(i, list));
-  Points points = tiles_.first_points();
+  Positions points = tiles_.first_points();
   list.push_back(tiles_.each_step(points, [&] { return in_turn(step(points, rows)); }));
 }
 
@@ -225,28 +200,29 @@ void WgmmaMap::map_panel(std::size_t feed, std::int64_t panel, ExprRef point, Li
   RingMap &map = maps_[feed];
   const bool is_data = feeds_[feed].input == roles_.data;
   const IndexId along = roles_.contiguous(feeds_[feed].input);
-  Points points = tiles_.first_points();
+  Positions points = tiles_.first_points();
   ExprRef first = b_.add(tiles_.first_row(), integer(panel * panel_columns(tile_)));
   if (!is_data) {
     const TurnedPanel &of = panels_[at(panel)];
-    for (const IndexId tap : plan_.taps)
-      points[at(tap)] = of.points[at(tap)];
+    for (const IndexId tap : tiles_.plan().taps)
+      points[tap] = of.points[tap];
     first = of.channel;
   }
-  points[at(along)] = first;
-  const std::int64_t extent = cx_.nest.indices[at(along)].extent;
+  points[along] = first;
+  const std::int64_t points_along = extent(cx_.nest, along);
   const std::int64_t whole = is_data ? tile_.rows : panel_columns(tile_); // of panels
   const ExprRef exists =
-      extent % whole == 0 ? nullptr
-                          : named(b_, list, "run_exists", below(b_.add(first, map.run()), extent));
+      points_along % whole == 0
+          ? nullptr
+          : named(b_, list, "run_exists", below(b_.add(first, map.run()), points_along));
   map.read_shared(points, along, exists, list);
   const Subscripts none(cx_.nest.inputs[at(feeds_[feed].input)].dims.size(), integer(0));
   std::vector<ExprRef> exist;
   const std::int64_t rows = tile_.depth / map.apart();
   for (std::int64_t i = 0; i < rows; ++i) {
     const ExprRef number = b_.add(point, b_.add(map.first_row(), integer(i * map.apart())));
-    const Subscripts subscripts =
-        map.checked(at_number(points, roles_.depths, extents(roles_.depths), number), false, list);
+    const Subscripts subscripts = map.checked(
+        at_number(points, roles_.depths, extents(cx_.nest, roles_.depths), number), false, list);
     const ExprRef in_depth =
         roles_.depth_points % tile_.depth == 0 ? nullptr : below(number, roles_.depth_points);
     exist.push_back(b_.logical_and(b_.logical_and(exists, in_depth), map.inside(subscripts, none)));
@@ -261,16 +237,14 @@ StmtRef WgmmaMap::turned_step(ExprRef point) {
     for (std::int64_t panel = 0; panel < columns / panel_columns(tile_); ++panel)
       map_panel(f, panel, point, list);
   }
-  list.push_back(give());
+  list.push_back(ring_.say_ready());
   return b_.block(std::move(list));
 }
 
 void WgmmaMap::map_turned_tile(List &list) {
   panels_.clear();
   for (std::int64_t i = 0; i < tile_.columns; i += panel_columns(tile_))
-    panels_.push_back(turned_panel(
-        cx_, roles_, plan_, b_.add(tiles_.first_column(), integer(i)),
-        [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
+    panels_.push_back(tiles_.panel(b_.add(tiles_.first_column(), integer(i)), list));
   const kernel::VarId point = b_.variable("point", {});
   const auto [begin, end] = tiles_.turned_points();
   list.push_back(b_.loop(point, kernel::ForKind::Serial, begin, end, tile_.depth,
@@ -298,24 +272,6 @@ StmtRef WgmmaMap::build(ExprRef item, const BeforeWindow &before) {
 
 } // namespace
 
-std::vector<RingSource> ring_sources(const Context &cx, int input,
-                                     const std::vector<schedule::CoreFeed> &feeds, MapOf map_of) {
-  for (const schedule::CoreFeed &feed : feeds) {
-    if (feed.input != input)
-      continue;
-    std::vector<RingSource> sources;
-    const Context &map = cx.members.contexts[feed.producer];
-    for (const int extra : feed.copied) {
-      const nest::Nest read = schedule::reading(cx.members.group, feed.producer, extra);
-      sources.push_back({map_of(gemm_of(read, cx.schedule)),
-                         map.slot_buffers[map.whole.extras[at(extra)].slot],
-                         fmt::format("_{}", extra)});
-    }
-    return sources;
-  }
-  return {{map_of(cx.gemm()), cx.source_buffers[at(input)], ""}};
-}
-
 StmtRef map_windows(Context &cx, const WgmmaParts &parts, const BeforeWindow &before) {
   return WgmmaMap(cx, parts).build(cx.build.lane(), before);
 }
@@ -332,7 +288,7 @@ StmtRef multiply_or_map(Context &cx, const WgmmaParts &parts, StmtRef multiply) 
     list.push_back(
         b.register_limit({registers > schedule::launch_registers(cx.schedule), registers}));
   list.push_back(WgmmaMap(cx, parts).build(b.sub(b.lane(), first)));
-  return b.branch(b.scalar(ScalarOp::Lt, {b.lane(), first}), multiply, b.block(std::move(list)));
+  return b.branch(b.less(b.lane(), first), multiply, b.block(std::move(list)));
 }
 
 } // namespace tilefuse::lower

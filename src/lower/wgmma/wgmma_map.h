@@ -9,27 +9,10 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <vector>
 
-#include "lower/context.h"
 #include "lower/wgmma/wgmma_parts.h"
-#include "schedule/mma/core_feeds.h"
-#include "schedule/wgmma/tensor_map.h"
 
 namespace tilefuse::lower {
-
-// What tensor copies bring to the place of an input.
-struct RingSource {
-  schedule::DataMap map;
-  kernel::BufferId tensor{-1};
-  std::string suffix; // of the tensor map's name
-};
-using MapOf = schedule::DataMap (*)(const schedule::Gemm &);
-// The input itself, or what a map of it reads, the first to be mapped in place; `map_of` says how
-// the input of a nest is copied.
-std::vector<RingSource> ring_sources(const Context &context, int input,
-                                     const std::vector<schedule::CoreFeed> &feeds, MapOf map_of);
 
 // By the producer's warps: all windows are mapped; `before`: what precedes each, at its tile and
 // depth.

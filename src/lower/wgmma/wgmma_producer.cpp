@@ -3,20 +3,13 @@
 
 #include "base/index.h"
 #include "lower/members.h"
-#include "lower/wgmma/turned_panel.h"
 #include "lower/wgmma/wgmma_gather.h"
 #include "lower/wgmma/wgmma_map.h"
 #include "lower/wgmma/wgmma_spread.h"
 #include "lower/wgmma/wgmma_tensor_maps.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
-#include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/tensor_map.h"
-#include "schedule/wgmma/wgmma_filter_map.h"
+#include "nest/index.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_spread.h"
-#include "schedule/wgmma/wgmma_tiles.h"
-#include "schedule/wgmma/wgmma_window.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -24,21 +17,16 @@ namespace {
 using kernel::ExprRef;
 using kernel::MbarrierOp;
 using kernel::StmtRef;
-using schedule::kPanelBytes;
-
-bool has_fixed_filter(Context &cx, const schedule::CoreRoles &roles) {
-  return cx.build.kernel()[cx.source_buffers[at(roles.filter)]].fixed;
-}
 
 class WgmmaProducer {
 public:
   WgmmaProducer(Context &context, const WgmmaParts &parts)
-      : cx_(context), b_(cx_.build), roles_(parts.roles), tile_(parts.tile), plan_(parts.plan),
-        cluster_(parts.cluster), tiles_(parts.tiles), parts_(parts), ring_(parts.ring),
+      : cx_(context), b_(cx_.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile),
+        cluster_(parts.tiles.cluster()), tiles_(parts.tiles), parts_(parts), ring_(parts.ring),
         data_ring_(parts.data_ring), data_(data_map(cx_.gemm())),
         filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.gemm())),
         turned_(roles_.data_turned ? turned_filter_map(cx_.gemm()) : schedule::DataMap{}),
-        maps_(declare_maps(cx_, parts)) {}
+        maps_(declare_maps(cx_, cluster_)) {}
 
   StmtRef build();
   // All that the producer's warps do where they map too, at places of their own in `mapped`.
@@ -47,25 +35,25 @@ public:
 private:
   using List = std::vector<StmtRef>;
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
-  std::int64_t extent(IndexId i) const { return cx_.nest.indices[at(i)].extent; }
+  bool has_fixed_filter() const { return b_.kernel()[cx_.source_buffers[at(roles_.filter)]].fixed; }
   List wait_to_fill(const WgmmaRing &ring);
-  StmtRef fill_filter(const std::vector<ExprRef> &points);
-  StmtRef fill_ahead(const std::vector<ExprRef> &points);
+  StmtRef fill_filter(const Positions &points);
+  StmtRef fill_ahead(const Positions &points);
   StmtRef copy_ahead();
   StmtRef unless_ahead(StmtRef fill);
   StmtRef by_item(std::int64_t item, StmtRef body);
   StmtRef produce();
   StmtRef produce_windows();
-  StmtRef fill_window(const std::vector<ExprRef> &points);
+  StmtRef fill_window(const Positions &points);
   StmtRef keep_filter();
   StmtRef beside_kept_filter(StmtRef data);
   StmtRef stream_filter();
   StmtRef gather();
   ExprRef first_copied_row();
-  StmtRef copy_step(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base);
+  StmtRef copy_step(const Positions &points, const std::vector<ExprRef> &base);
   void copy_all(int input, kernel::TensorCopy copy, List &list);
-  void copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base, List &list);
-  void copy_filter(const std::vector<ExprRef> &points, List &list);
+  void copy_data(const Positions &points, const std::vector<ExprRef> &base, List &list);
+  void copy_filter(const Positions &points, List &list);
   StmtRef produce_turned();
   void copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
                   const TurnedPanel &panel, List &list);
@@ -74,7 +62,6 @@ private:
   kernel::Builder &b_;
   const schedule::CoreRoles &roles_;
   const schedule::CoreTile &tile_;
-  const schedule::ColumnPlan &plan_;
   const WgmmaCluster &cluster_;
   WgmmaTiles &tiles_;
   const WgmmaParts &parts_;
@@ -103,9 +90,9 @@ void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, List &list) {
 }
 
 // One copy, or in blocks one for each of the step's. Blocks of a cluster's row have slices of rows.
-void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vector<ExprRef> &base,
+void WgmmaProducer::copy_data(const Positions &points, const std::vector<ExprRef> &base,
                               List &list) {
-  const std::int64_t block = roles_.has_blocks() ? extent(roles_.depth()) : tile_.depth;
+  const std::int64_t block = roles_.has_blocks() ? extent(cx_.nest, roles_.depth()) : tile_.depth;
   const ExprRef slice =
       b_.mul(cluster_.column(), integer(data_ring_.data_elems() / cluster_.columns()));
   const ExprRef first = b_.add(b_.mul(data_ring_.slot(), integer(data_ring_.data_elems())), slice);
@@ -116,17 +103,17 @@ void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vec
         .at = base,
         .signals = data_ring_.full(data_ring_.slot()),
         .ranks = cluster_.share_data()};
-    std::vector<ExprRef> moved = points;
+    Positions moved = points;
     if (roles_.has_blocks()) {
-      moved[at(roles_.depths[0])] = b_.add(points[at(roles_.depths[0])], integer(i));
-      moved[at(roles_.depth())] = integer(0);
+      moved[roles_.depths[0]] = b_.add(points[roles_.depths[0]], integer(i));
+      moved[roles_.depth()] = integer(0);
     }
     for (const nest::Linear &place : data_.place)
       copy.at.push_back(linear(cx_, place, moved));
     if (const ExprRef first = tiles_.first_of_row(points))
       copy.at[0] = b_.sub(copy.at[0], b_.mul(first, integer(block)));
     if (data_.place.empty())
-      copy.at[0] = b_.add(base[0], points[at(roles_.depth())]);
+      copy.at[0] = b_.add(base[0], points[roles_.depth()]);
     for (const nest::Linear &tap : data_.taps)
       copy.offsets.push_back(linear(cx_, tap, points));
     copy_all(roles_.data, std::move(copy), list);
@@ -135,22 +122,21 @@ void WgmmaProducer::copy_data(const std::vector<ExprRef> &points, const std::vec
 
 // Panels of the filter; blocks of a cluster's column have slices of them, of columns, or of the
 // depth where it is turned.
-void WgmmaProducer::copy_filter(const std::vector<ExprRef> &points, List &list) {
+void WgmmaProducer::copy_filter(const Positions &points, List &list) {
   const std::int64_t panel = ring_.filter_elems() / filter_.panels;
   const ExprRef slice = b_.mul(cluster_.row(), integer(panel / cluster_.rows()));
   const ExprRef filter = b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())), slice);
   const ExprRef first_column = b_.add(
       tiles_.first_column(), b_.mul(cluster_.row(), integer(tile_.columns / cluster_.rows())));
   const ExprRef first_depth = b_.add(
-      points[at(roles_.depth())], b_.mul(cluster_.row(), integer(tile_.depth / cluster_.rows())));
+      points[roles_.depth()], b_.mul(cluster_.row(), integer(tile_.depth / cluster_.rows())));
   for (std::int64_t i = 0; i < filter_.panels; ++i) {
     kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, integer(i * panel))},
                             .map = maps_.filter.front(),
                             .signals = ring_.full(ring_.slot()),
                             .ranks = cluster_.share_filter()};
-    std::vector<ExprRef> moved = points;
-    const std::int64_t across = kPanelBytes / tile_.elem_bytes;
-    moved[at(roles_.channel)] = b_.add(tiles_.first_column(), integer(i * across));
+    Positions moved = points;
+    moved[roles_.channel] = b_.add(tiles_.first_column(), integer(i * panel_columns(tile_)));
     copy.at.assign(filter_.dims.size(), integer(0));
     copy.at.front() = linear(cx_, filter_.first, moved);
     const ExprRef column = b_.add(first_column, linear(cx_, filter_.parts, points));
@@ -163,12 +149,11 @@ StmtRef WgmmaProducer::unless_ahead(StmtRef fill) {
   if (to_int(ahead_) < 0)
     return fill;
   const ExprRef left = b_.load(ahead_, integer(0));
-  return b_.branch(b_.scalar(ScalarOp::Lt, {integer(0), left}),
+  return b_.branch(b_.less(integer(0), left),
                    b_.store(ahead_, integer(0), b_.sub(left, integer(1))), fill);
 }
 
-StmtRef WgmmaProducer::copy_step(const std::vector<ExprRef> &points,
-                                 const std::vector<ExprRef> &base) {
+StmtRef WgmmaProducer::copy_step(const Positions &points, const std::vector<ExprRef> &base) {
   List fill = wait_to_fill(ring_);
   copy_filter(points, fill);
   List list = {unless_ahead(b_.block(std::move(fill)))};
@@ -177,14 +162,14 @@ StmtRef WgmmaProducer::copy_step(const std::vector<ExprRef> &points,
   return b_.block(std::move(list));
 }
 
-StmtRef WgmmaProducer::fill_filter(const std::vector<ExprRef> &points) {
+StmtRef WgmmaProducer::fill_filter(const Positions &points) {
   List list = {b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
   copy_filter(points, list);
   return b_.block(std::move(list));
 }
 
 // A step's filter for a buffer that was never filled.
-StmtRef WgmmaProducer::fill_ahead(const std::vector<ExprRef> &points) {
+StmtRef WgmmaProducer::fill_ahead(const Positions &points) {
   return b_.block({fill_filter(points), ring_.advance()});
 }
 
@@ -200,7 +185,7 @@ StmtRef WgmmaProducer::copy_ahead() {
   const ExprRef first = named(b_, list, "first_step", cluster_.first_step(steps));
   const ExprRef count = b_.min(cluster_.step_count(steps), integer(step_stages(cx_.schedule)));
   list.push_back(b_.store(ahead_, integer(0), count));
-  std::vector<ExprRef> points = tiles_.first_points();
+  Positions points = tiles_.first_points();
   list.push_back(
       tiles_.each_number(points, first, b_.add(first, count), [&] { return fill_ahead(points); }));
   return b_.block(std::move(list));
@@ -223,7 +208,7 @@ void WgmmaProducer::copy_panel(ExprRef to, const schedule::DataMap &map, std::ve
 // Panels of both turned inputs, each at the same points of the depth; blocks of a cluster that
 // share a tile have some of its panels each.
 StmtRef WgmmaProducer::produce_turned() {
-  const std::int64_t across = kPanelBytes / tile_.elem_bytes;
+  const std::int64_t across = panel_columns(tile_);
   const std::int64_t data_panels = tile_.rows / across / cluster_.columns();
   const std::int64_t filter_panels = tile_.columns / across / cluster_.rows();
   const auto number = [&](ExprRef slice, std::int64_t count, std::int64_t i) {
@@ -233,17 +218,16 @@ StmtRef WgmmaProducer::produce_turned() {
     tiles_.take_apart(tile, list);
     std::vector<TurnedPanel> panels;
     for (std::int64_t i = 0; i < filter_panels; ++i)
-      panels.push_back(turned_panel(
-          cx_, roles_, plan_,
-          b_.add(tiles_.first_column(),
-                 b_.mul(number(cluster_.row(), filter_panels, i), integer(across))),
-          [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
+      panels.push_back(
+          tiles_.panel(b_.add(tiles_.first_column(),
+                              b_.mul(number(cluster_.row(), filter_panels, i), integer(across))),
+                       list));
     const kernel::VarId point = b_.variable("point", {});
     List step;
     const std::vector<ExprRef> data =
-        row_base(cx_, plan_, data_, roles_.depths, b_.var(point), step);
+        row_base(cx_, tiles_, data_, roles_.depths, b_.var(point), step);
     const std::vector<ExprRef> filter =
-        row_base(cx_, plan_, turned_, roles_.depths, b_.var(point), step);
+        row_base(cx_, tiles_, turned_, roles_.depths, b_.var(point), step);
     for (StmtRef wait : wait_to_fill(ring_))
       step.push_back(wait);
     const auto place = [&](std::int64_t elems, ExprRef panel) {
@@ -279,8 +263,8 @@ StmtRef WgmmaProducer::produce() {
   const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
     tiles_.take_apart(tile, list);
     const std::vector<ExprRef> base =
-        row_base(cx_, plan_, data_, roles_.pixels, first_copied_row(), list);
-    std::vector<ExprRef> points = tiles_.first_points();
+        row_base(cx_, tiles_, data_, roles_.pixels, first_copied_row(), list);
+    Positions points = tiles_.first_points();
     list.push_back(tiles_.each_step(points, [&] { return copy_step(points, base); }));
   });
   return b_.block({ahead, b_.await_earlier(), ring_.start(1), tiles});
@@ -288,7 +272,7 @@ StmtRef WgmmaProducer::produce() {
 
 // All steps of it, for the block's tiles.
 StmtRef WgmmaProducer::keep_filter() {
-  std::vector<ExprRef> points(cx_.nest.indices.size(), integer(0));
+  Positions points(cx_.nest.indices.size(), integer(0));
   tiles_.take_all_columns();
   return b_.block({ring_.start(1), tiles_.each_step(points, [&] { return fill_ahead(points); })});
 }
@@ -296,14 +280,14 @@ StmtRef WgmmaProducer::keep_filter() {
 // Copied by one work-item, and `data` brought by all.
 StmtRef WgmmaProducer::beside_kept_filter(StmtRef data) {
   const StmtRef filter = by_item(0, keep_filter());
-  return has_fixed_filter(cx_, roles_) ? b_.block({filter, b_.await_earlier(), data})
-                                       : b_.block({b_.await_earlier(), filter, data});
+  return has_fixed_filter() ? b_.block({filter, b_.await_earlier(), data})
+                            : b_.block({b_.await_earlier(), filter, data});
 }
 
 StmtRef WgmmaProducer::stream_filter() {
   const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
     tiles_.take_apart(tile, list);
-    std::vector<ExprRef> points = tiles_.first_points();
+    Positions points = tiles_.first_points();
     list.push_back(tiles_.each_step(points, [&] {
       List step = wait_to_fill(ring_);
       copy_filter(points, step);
@@ -317,13 +301,13 @@ StmtRef WgmmaProducer::stream_filter() {
 StmtRef WgmmaProducer::produce_windows() {
   const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
     tiles_.take_apart(tile, list);
-    std::vector<ExprRef> points = tiles_.first_points();
+    Positions points = tiles_.first_points();
     list.push_back(tiles_.each_window(points, [&] { return fill_window(points); }));
   });
   return b_.block({b_.await_earlier(), data_ring_.start(1), tiles});
 }
 
-StmtRef WgmmaProducer::fill_window(const std::vector<ExprRef> &points) {
+StmtRef WgmmaProducer::fill_window(const Positions &points) {
   List list = wait_to_fill(data_ring_);
   copy_data(points, {}, list);
   list.push_back(data_ring_.advance());
@@ -357,7 +341,7 @@ StmtRef WgmmaProducer::gather() {
 }
 
 StmtRef WgmmaProducer::by_item(std::int64_t item, StmtRef body) {
-  return b_.branch(b_.scalar(ScalarOp::Eq, {b_.lane(), integer(item)}), body);
+  return b_.branch(b_.equal(b_.lane(), integer(item)), body);
 }
 
 // Windows and the filter come by warps of their own: neither waits for the other's ring, and a
@@ -368,19 +352,17 @@ StmtRef WgmmaProducer::build() {
   if (halo_stages(cx_.schedule) == 0)
     return by_item(0, roles_.data_turned ? produce_turned() : produce());
   const StmtRef filter = has_resident(cx_.schedule) ? keep_filter() : stream_filter();
-  const StmtRef await = has_fixed_filter(cx_, roles_) ? nullptr : b_.await_earlier();
+  const StmtRef await = has_fixed_filter() ? nullptr : b_.await_earlier();
   return b_.block({by_item(0, b_.block({await, filter})), by_item(kCoreLanes, produce_windows())});
 }
 
 } // namespace
 
 StmtRef produce_wgmma(Context &context, const WgmmaParts &parts) {
-  if (parts.feeds.empty() || context.schedule.roles.transform.groups > 0)
+  if (context.members.resolved.feeds.empty() || context.schedule.roles.transform.groups > 0)
     return WgmmaProducer(context, parts).build();
   const WgmmaRing copied = parts.data_ring.beside("copy_place");
-  const WgmmaParts copies{parts.roles, parts.tile, parts.plan,  parts.cluster, parts.tiles,
-                          parts.ring,  copied,     parts.feeds, parts.ahead};
-  return WgmmaProducer(context, copies).copy_and_map(parts);
+  return WgmmaProducer(context, {parts.tiles, parts.ring, copied, parts.ahead}).copy_and_map(parts);
 }
 
 } // namespace tilefuse::lower

@@ -3,12 +3,8 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "base/index.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
@@ -17,11 +13,11 @@ using kernel::ExprRef;
 using kernel::Space;
 using kernel::StmtRef;
 
-WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
-                     const schedule::CoreTile &tile, const WgmmaCluster &cluster, RingShape shape)
-    : b_(context.build), roles_(roles), tile_(tile), cluster_(cluster), shape_(std::move(shape)),
-      count_(shape_.count), takes_turns_(shape_.has_turns), knows_before_(!shape_.is_kept),
-      warps_(tile.warps() * schedule::kGroupItems / kCoreLanes),
+WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape shape)
+    : b_(context.build), roles_(context.gemm().roles), tile_(context.gemm().tile),
+      cluster_(cluster), shape_(std::move(shape)), count_(shape_.count),
+      takes_turns_(shape_.has_turns), knows_before_(!shape_.is_kept),
+      warps_(tile_.warps() * schedule::kGroupItems / kCoreLanes),
       mappers_(shape_.is_dealt        ? 1
                : shape_.feeds.empty() ? 0
                                       : schedule::kGroupItems / kCoreLanes) {
@@ -31,13 +27,12 @@ WgmmaRing::WgmmaRing(Context &context, const schedule::CoreRoles &roles,
   if (shape_.filter_elems > 0)
     filter_ = declare_local(context, LocalUse::Filter);
   copied_.resize(context.nest.inputs.size());
-  copied_[static_cast<std::size_t>(roles.data)] = {data_};
-  copied_[static_cast<std::size_t>(roles.filter)] = {filter_};
+  copied_[at(roles_.data)] = {data_};
+  copied_[at(roles_.filter)] = {filter_};
   for (const schedule::CoreFeed &feed : shape_.feeds) {
-    const LocalUse use = feed.input == roles.data ? LocalUse::Data : LocalUse::Filter;
+    const LocalUse use = feed.input == roles_.data ? LocalUse::Data : LocalUse::Filter;
     for (std::size_t k = 1; k < feed.copied.size(); ++k, beside_elems_ += copied_elems(feed.input))
-      copied_[static_cast<std::size_t>(feed.input)].push_back(
-          declare_local(context, use, static_cast<int>(k)));
+      copied_[at(feed.input)].push_back(declare_local(context, use, static_cast<int>(k)));
   }
   const bool is_all = shape_.filter_elems > 0; // or that of windows
   barriers_ = declare_local(context, is_all ? LocalUse::RingBarriers : LocalUse::WindowBarriers);
@@ -87,23 +82,21 @@ StmtRef WgmmaRing::wait_dealt() const {
   return b_.mbarrier({kernel::MbarrierOp::Wait, last, b_.integer(0)});
 }
 
-StmtRef WgmmaRing::give() const {
-  const ExprRef item = b_.mod(b_.lane(), b_.integer(kCoreLanes));
-  return b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}),
-                   b_.mbarrier({kernel::MbarrierOp::Arrive, ready(slot())}));
+StmtRef WgmmaRing::publish(kernel::LocalRef at) const {
+  return b_.block({b_.store_sync({kernel::StoreStep::Fence}),
+                   b_.barrier({.items = kernel::kWarpItems}),
+                   by_first_item(b_, b_.mbarrier({kernel::MbarrierOp::Arrive, at}))});
 }
 
 StmtRef WgmmaRing::let_go() const {
-  const ExprRef item = b_.mod(b_.lane(), b_.integer(kCoreLanes));
+  const ExprRef item = item_of_warp(b_);
   kernel::Mbarrier arrive{.op = kernel::MbarrierOp::Arrive, .at = empty(before())};
-  const StmtRef here =
-      b_.branch(b_.scalar(ScalarOp::Eq, {item, b_.integer(0)}), b_.mbarrier(arrive));
+  const StmtRef here = by_first_item(b_, b_.mbarrier(arrive));
   if (cluster_.sources() == 1)
     return here;
   arrive.rank = cluster_.source(item);
   const ExprRef is_other =
-      b_.logical_and(b_.scalar(ScalarOp::Lt, {b_.integer(0), item}),
-                     b_.scalar(ScalarOp::Lt, {item, b_.integer(cluster_.sources())}));
+      b_.logical_and(b_.less(b_.integer(0), item), b_.less(item, b_.integer(cluster_.sources())));
   return b_.block({here, b_.branch(is_other, b_.mbarrier(arrive))});
 }
 
@@ -135,7 +128,7 @@ kernel::LocalRef WgmmaRing::turn_of(ExprRef turn) const {
 }
 
 StmtRef WgmmaRing::start_turn(ExprRef turn, std::int64_t steps) const {
-  const ExprRef is_first = b_.scalar(ScalarOp::Eq, {turn, b_.integer(0)});
+  const ExprRef is_first = b_.equal(turn, b_.integer(0));
   const auto later = [&](std::int64_t value) {
     return b_.select(is_first, b_.integer(0), b_.integer(value));
   };
@@ -151,20 +144,20 @@ StmtRef WgmmaRing::skip(std::int64_t steps) const {
 }
 
 StmtRef WgmmaRing::wait_turn(ExprRef turn) const {
-  return b_.block({b_.mbarrier({kernel::MbarrierOp::Wait, turn_of(turn), at(kTurn)}),
-                   b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), at(kTurn)))});
+  return b_.block({b_.mbarrier({kernel::MbarrierOp::Wait, turn_of(turn), state(kTurn)}),
+                   b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), state(kTurn)))});
 }
 
 StmtRef WgmmaRing::end_turn(ExprRef turn) const {
-  const ExprRef is_one = b_.scalar(
-      ScalarOp::Eq, {b_.mod(b_.lane(), b_.integer(schedule::kGroupItems)), b_.integer(0)});
+  const ExprRef is_one =
+      b_.equal(b_.mod(b_.lane(), b_.integer(schedule::kGroupItems)), b_.integer(0));
   return b_.branch(is_one,
                    b_.mbarrier({kernel::MbarrierOp::Arrive, turn_of(b_.sub(b_.integer(1), turn))}));
 }
 
 StmtRef WgmmaRing::advance() const {
   const kernel::VarId next = b_.variable("next", {});
-  const ExprRef is_end = b_.scalar(ScalarOp::Eq, {b_.var(next), b_.integer(count_)});
+  const ExprRef is_end = b_.equal(b_.var(next), b_.integer(count_));
   return b_.block(
       {knows_before_ ? b_.store(place_, b_.integer(kBefore), slot()) : nullptr,
        b_.let(next, b_.add(slot(), b_.integer(1))),

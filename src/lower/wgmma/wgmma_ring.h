@@ -9,9 +9,7 @@
 #include "base/index.h"
 #include "lower/context.h"
 #include "lower/wgmma/wgmma_cluster.h"
-#include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
-#include "schedule/mma/core_roles.h"
 
 namespace tilefuse::lower {
 
@@ -30,8 +28,7 @@ struct RingShape {
 
 class WgmmaRing {
 public:
-  WgmmaRing(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-            const WgmmaCluster &cluster, RingShape shape);
+  WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape shape);
 
   // The same ring where the same work-items stand at another buffer as well, which they fill.
   WgmmaRing beside(const std::string &name) const;
@@ -40,9 +37,7 @@ public:
   // Registers that say at which buffer these work-items stand: slot, parity, …
   kernel::BufferId place() const { return place_; }
   // Of an input: its own, then those of what a map reads beside (schedule/mma/core_feeds.h).
-  const std::vector<kernel::BufferId> &copied(int input) const {
-    return copied_[static_cast<std::size_t>(input)];
-  }
+  const std::vector<kernel::BufferId> &copied(int input) const { return copied_[at(input)]; }
   // Elements of one buffer.
   std::int64_t data_elems() const { return shape_.data_elems; }
   std::int64_t filter_elems() const { return shape_.filter_elems; }
@@ -63,8 +58,10 @@ public:
   kernel::StmtRef wait() const;
   // Until all of a filter is dealt: groups that began at once would store at once as well.
   kernel::StmtRef wait_dealt() const;
-  // A work-item of each warp says that its warp has mapped or dealt its part of the buffer.
-  kernel::StmtRef give() const;
+  // Behind a warp's stores, which instructions then see: that it has filled its part of buffer
+  // `slot`; that it has mapped or dealt its part of this one.
+  kernel::StmtRef say_full(kernel::ExprRef slot) const { return publish(full(slot)); }
+  kernel::StmtRef say_ready() const { return publish(ready(slot())); }
   // A work-item of each warp says to each block that copies here that its warp has read the buffer
   // left last.
   kernel::StmtRef let_go() const;
@@ -75,9 +72,9 @@ public:
   kernel::StmtRef skip(std::int64_t steps) const;
   kernel::StmtRef wait_turn(kernel::ExprRef turn) const;
   kernel::StmtRef end_turn(kernel::ExprRef turn) const;
-  kernel::ExprRef slot() const { return at(kSlot); }
-  kernel::ExprRef parity() const { return at(kParity); }
-  kernel::ExprRef before() const { return at(kBefore); } // the buffer left last
+  kernel::ExprRef slot() const { return state(kSlot); }
+  kernel::ExprRef parity() const { return state(kParity); }
+  kernel::ExprRef before() const { return state(kBefore); } // the buffer left last
   kernel::LocalRef full(kernel::ExprRef slot) const { return {barriers_, slot}; }
   kernel::LocalRef empty(kernel::ExprRef slot) const;
   kernel::LocalRef ready(kernel::ExprRef slot) const;
@@ -93,7 +90,8 @@ private:
   static constexpr std::int64_t kTurns = 2;
   kernel::BufferId new_place(const std::string &name) const;
   kernel::LocalRef turn_of(kernel::ExprRef turn) const;
-  kernel::ExprRef at(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
+  kernel::StmtRef publish(kernel::LocalRef at) const;
+  kernel::ExprRef state(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
 
   kernel::Builder &b_;
   const schedule::CoreRoles &roles_;

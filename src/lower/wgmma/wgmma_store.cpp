@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/wgmma_store.h"
 
-#include <algorithm>
-
 #include "base/index.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/mma/core_pixels.h"
 #include "lower/post.h"
-#include "lower/wgmma/turned_panel.h"
 #include "nest/index.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
-#include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -29,11 +23,11 @@ constexpr std::int64_t kTakers = schedule::kPanelColumns / schedule::kPanelVec; 
 
 class WgmmaStore {
 public:
-  WgmmaStore(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-             const schedule::ColumnPlan &plan, const WgmmaGroup &group)
-      : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), plan_(plan), group_(group),
-        vec_(cx_.schedule.splits[at(roles.channel)].vec), first_(cx_.origin),
-        as_one_(pixels_lie_as_one(cx_, roles)), exchanges_(schedule::exchanges(cx_.gemm())),
+  WgmmaStore(Context &context, const schedule::CoreTile &tile, const WgmmaGroup &group)
+      : cx_(context), b_(cx_.build), roles_(cx_.gemm().roles), tile_(tile),
+        plan_(group.tiles.plan()), box_(group.tiles.box()), group_(group),
+        vec_(cx_.schedule.splits[roles_.channel].vec), first_(cx_.origin),
+        as_one_(pixels_lie_as_one(cx_)), exchanges_(schedule::exchanges(cx_.gemm())),
         rounded_(exchanges_ &&
                  schedule::exchanged_type(cx_.nest) == type_of(cx_.nest, cx_.nest.out)) {}
 
@@ -61,9 +55,10 @@ private:
   const schedule::CoreRoles &roles_;
   const schedule::CoreTile &tile_;
   const schedule::ColumnPlan &plan_;
+  const schedule::PixelBox &box_; // of the tile's pixels; the indices stand at its first
   const WgmmaGroup &group_;
   const std::int64_t vec_;
-  const std::vector<ExprRef> first_; // of each index, in a box
+  const Positions first_; // of each index, in a box
   const bool as_one_;
   const bool exchanges_;
   const bool rounded_;              // values come out of the exchange as they are stored
@@ -72,7 +67,7 @@ private:
   ExprRef row_{}, column_{};        // of this work-item, in the group's tile
   std::int64_t placed_ = 0;         // rows from there to that where the indices stand
   std::vector<TurnedPanel> panels_; // of the group's columns, both inputs turned
-  std::int64_t box_ = 0;            // number of the box that is filled
+  std::int64_t filled_ = 0;         // number of the box that is filled
   ExprRef box_row_{}, along_{};     // in it: of this work-item's row, of its first run
   kernel::BufferId pair_{-1};       // swapped: neighbouring channels' values
 };
@@ -80,9 +75,7 @@ private:
 void WgmmaStore::name_panels(std::vector<StmtRef> &list) {
   for (std::int64_t at = 0; roles_.data_turned && at < tile_.warp_columns;
        at += panel_columns(tile_))
-    panels_.push_back(turned_panel(
-        cx_, roles_, plan_, b_.add(group_.first_column, integer(at)),
-        [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); }));
+    panels_.push_back(group_.tiles.panel(b_.add(group_.first_column, integer(at)), list));
 }
 
 // What post-ops make of `acc`, some of their operands fetched ahead.
@@ -103,7 +96,7 @@ ExprRef WgmmaStore::value_of(std::int64_t apart, ExprRef acc) {
 // from the first of the group's panel that it lies in.
 StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
   std::vector<StmtRef> list;
-  const std::int64_t channels = cx_.nest.indices[at(roles_.channel)].extent;
+  const std::int64_t channels = extent(cx_.nest, roles_.channel);
   ExprRef channel = column;
   ExprRef exists = nullptr;
   if (!panels_.empty()) {
@@ -112,23 +105,20 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
     const ExprRef first = b_.add(group_.first_column, integer(apart / across * across));
     channel = b_.add(panel.channel, b_.sub(column, first));
     for (const IndexId tap : plan_.taps)
-      cx_.origin[at(tap)] = panel.points[at(tap)];
+      cx_.origin[tap] = panel.points[tap];
     if (channels % across != 0)
-      exists = b_.scalar(ScalarOp::Lt, {channel, integer(channels)});
+      exists = b_.less(channel, integer(channels));
   }
-  place_channel(
-      cx_, roles_, named(b_, list, "channel", channel),
-      [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
+  place_channel(cx_, named(b_, list, "channel", channel), list);
   const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
-  const auto slot = at(cx_.nest.out.slot);
-  const ExprRef result = b_.cast(value_of(apart, acc), cx_.nest.slots[slot].type);
+  const ExprRef result = b_.cast(value_of(apart, acc), type_of(cx_.nest, cx_.nest.out));
   list.push_back(
       box_row_ != nullptr
-          ? group_.boxes->put(box_, box_row_, apart % group_.boxes->columns(), along_, result)
-          : b_.store(cx_.slot_buffers[slot], linear(cx_, out, points(cx_)), result,
-                     out.coeff[at(roles_.channel)]));
+          ? group_.boxes->put(filled_, box_row_, apart % group_.boxes->columns(), along_, result)
+          : b_.store(cx_.slot_buffers[cx_.nest.out.slot], linear(cx_, out, points(cx_)), result,
+                     out.coeff[roles_.channel]));
   if (plan_.columns % tile_.columns != 0)
-    exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {column, integer(plan_.columns)}));
+    exists = b_.logical_and(exists, b_.less(column, integer(plan_.columns)));
   return exists == nullptr ? b_.block(std::move(list))
                            : b_.branch(exists, b_.block(std::move(list)));
 }
@@ -138,12 +128,11 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
 ExprRef WgmmaStore::place_row(std::int64_t row, std::vector<StmtRef> &list) {
   const ExprRef pixel = named(b_, list, "pixel", b_.add(row_, integer(row)));
   placed_ = row;
-  if (!group_.box.indices.empty())
+  if (!box_.indices.empty())
     return place_in_box(pixel, list);
-  place_pixel(cx_, roles_, pixel, as_one_,
-              [&](const std::string &name, ExprRef value) { return named(b_, list, name, value); });
+  place_pixel(cx_, pixel, as_one_, list);
   const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.roles.math.tests_rows;
-  return is_whole ? nullptr : b_.scalar(ScalarOp::Lt, {pixel, integer(roles_.points)});
+  return is_whole ? nullptr : b_.less(pixel, integer(roles_.points));
 }
 
 ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
@@ -153,16 +142,14 @@ ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
     rest = named(b_, list, "dealt",
                  b_.scalar(ScalarOp::BitXor,
                            {row, b_.mod(b_.div(row, integer(kHalfRows)), integer(neighbours))}));
-  for (std::size_t i = group_.box.indices.size(); i-- > 0;) {
-    const IndexId index = group_.box.indices[i];
-    const ExprRef size = integer(group_.box.sizes[i]);
-    const std::int64_t extent = cx_.nest.indices[at(index)].extent;
-    const ExprRef point = named(b_, list, "p_" + cx_.nest.indices[at(index)].name,
-                                b_.add(first_[at(index)], i == 0 ? rest : b_.mod(rest, size)));
-    cx_.origin[at(index)] = point;
-    if (extent % group_.box.sizes[i] != 0)
-      exists = b_.logical_and(exists, b_.scalar(ScalarOp::Lt, {point, integer(extent)}));
-    rest = b_.div(rest, size);
+  const std::vector<ExprRef> digits = digits_of(b_, rest, box_.sizes);
+  for (std::size_t i = box_.indices.size(); i-- > 0;) {
+    const IndexId index = box_.indices[i];
+    const std::int64_t points = extent(cx_.nest, index);
+    cx_.origin[index] =
+        named(b_, list, "p_" + cx_.nest.indices[index].name, b_.add(first_[index], digits[i]));
+    if (points % box_.sizes[i] != 0)
+      exists = b_.logical_and(exists, b_.less(cx_.origin[index], integer(points)));
   }
   return exists;
 }
@@ -194,7 +181,7 @@ void WgmmaStore::fill_box(std::int64_t block, std::int64_t panel, std::vector<St
     box_row_ = b_.add(give_, integer(half * kHalfRows));
     list.push_back(store_row(block, half, panel * runs, runs));
   }
-  list.push_back(group_.boxes->send(box_++,
+  list.push_back(group_.boxes->send(filled_++,
                                     b_.add(b_.sub(row_, give_), integer(block * kGroupRows)),
                                     b_.add(group_.first_column, integer(panel * columns))));
 }
@@ -305,7 +292,7 @@ void WgmmaStore::store_block(std::int64_t block, std::vector<StmtRef> &list) {
 
 StmtRef WgmmaStore::build() {
   std::vector<StmtRef> list;
-  const ExprRef item = b_.mod(b_.lane(), integer(kCoreLanes));
+  const ExprRef item = item_of_warp(b_);
   place_item(item, list);
   name_panels(list);
   if (exchanges_)
@@ -331,10 +318,8 @@ StmtRef WgmmaStore::build() {
 
 } // namespace
 
-StmtRef store_wgmma(Context &context, const schedule::CoreRoles &roles,
-                    const schedule::CoreTile &tile, const schedule::ColumnPlan &plan,
-                    const WgmmaGroup &group) {
-  return WgmmaStore(context, roles, tile, plan, group).build();
+StmtRef store_wgmma(Context &context, const schedule::CoreTile &tile, const WgmmaGroup &group) {
+  return WgmmaStore(context, tile, group).build();
 }
 
 } // namespace tilefuse::lower

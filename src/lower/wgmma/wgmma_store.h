@@ -4,17 +4,14 @@
 
 #include "lower/wgmma/result_boxes.h"
 #include "lower/wgmma/wgmma_ahead.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
-#include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/wgmma_tiles.h"
+#include "lower/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
 
 // What four warps have computed: `acc` holds tiles of 64 rows as the core instruction leaves them.
 struct WgmmaGroup {
+  const WgmmaTiles &tiles; // of which one is taken apart
   kernel::BufferId acc{-1};
-  schedule::PixelBox box;         // of the tile's pixels; the indices stand at its first
   kernel::ExprRef first_row{};    // pixel of the first result, or row of the box
   kernel::ExprRef first_column{}; // channel of the first result
   ResultBoxes *boxes = nullptr;   // through which they leave
@@ -24,8 +21,8 @@ struct WgmmaGroup {
   std::int64_t halves = 2; // rows of each 16 that a work-item has: 8 apart, or one
 };
 
-kernel::StmtRef store_wgmma(Context &context, const schedule::CoreRoles &roles,
-                            const schedule::CoreTile &tile, const schedule::ColumnPlan &plan,
+// `tile`: that of the group's product, or the slice of it that the group stores.
+kernel::StmtRef store_wgmma(Context &context, const schedule::CoreTile &tile,
                             const WgmmaGroup &group);
 
 } // namespace tilefuse::lower

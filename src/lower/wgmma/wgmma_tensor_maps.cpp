@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/wgmma_tensor_maps.h"
 
-#include <utility>
-
 #include "base/index.h"
-#include "lower/wgmma/wgmma_map.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
-#include "schedule/wgmma/tensor_map.h"
-#include "schedule/wgmma/wgmma_boxes.h"
-#include "schedule/wgmma/wgmma_filter_map.h"
+#include "lower/expressions.h"
+#include "lower/mma/core_map.h"
+#include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_maps.h"
-#include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
 
@@ -20,87 +14,62 @@ using kernel::StmtRef;
 
 namespace {
 
-// Of a box of so many rows, where the map does not say which.
-kernel::MapId declare(Context &cx, const schedule::CoreTile &tile, const RingSource &source,
-                      const char *name, std::int64_t rows, std::int64_t row_bytes) {
-  const schedule::DataMap &map = source.map;
-  std::vector<std::int64_t> box{tile.row_bytes() / tile.elem_bytes, rows};
-  if (!map.box.empty())
-    box = map.box;
-  else if (!map.is_im2col())
-    box.resize(map.dims.size(), 1);
-  return cx.build.tensor_map({.name = name + source.suffix,
-                              .tensor = source.tensor,
-                              .offset = map.offset,
-                              .dims = map.dims,
-                              .strides = map.strides,
-                              .box = std::move(box),
-                              .lower = map.lower,
-                              .upper = map.upper,
-                              .steps = map.steps,
-                              .swizzle = static_cast<int>(row_bytes)});
-}
-
-std::vector<RingSource> copied_data(const Context &cx, const WgmmaParts &parts) {
-  return has_loading_warps(cx.schedule)
-             ? std::vector<RingSource>{}
-             : ring_sources(cx, parts.roles.data, parts.feeds, schedule::data_map);
+// The maps of what is copied for an input, each as `map_of` says of a product that reads it: of boxes
+// of so many rows, where the map does not say which.
+std::vector<kernel::MapId> declare(const Context &cx, int input,
+                                   schedule::DataMap (*map_of)(const schedule::Gemm &),
+                                   const char *name, std::int64_t rows, std::int64_t row_bytes) {
+  std::vector<kernel::MapId> maps;
+  for (const CopiedInput &copied : copied_inputs(cx, input)) {
+    schedule::DataMap map = map_of(gemm_of(copied.nest, cx.schedule));
+    if (map.box.empty()) {
+      map.box = {cx.gemm().tile.depth, rows};
+      if (!map.is_im2col())
+        map.box.resize(map.dims.size(), 1);
+    }
+    maps.push_back(declare_map(cx, map, name + copied.suffix, copied.from, row_bytes));
+  }
+  return maps;
 }
 
 } // namespace
 
-RingMaps declare_maps(Context &cx, const WgmmaParts &parts) {
-  const schedule::CoreRoles &roles = parts.roles;
-  const schedule::CoreTile &tile = parts.tile;
+RingMaps declare_maps(const Context &cx, const WgmmaCluster &cluster) {
+  const schedule::CoreRoles &roles = cx.gemm().roles;
+  const schedule::CoreTile &tile = cx.gemm().tile;
+  const std::int64_t rows = roles.data_turned ? tile.depth : tile.rows / cluster.columns();
   RingMaps maps;
-  const std::int64_t rows = roles.data_turned ? tile.depth : tile.rows / parts.cluster.columns();
-  for (const RingSource &source : copied_data(cx, parts))
-    maps.data.push_back(declare(cx, tile, source, "data_map", rows, ring_row_bytes(cx.gemm())));
-  if (roles.data_turned) {
-    for (const RingSource &source :
-         ring_sources(cx, roles.filter, parts.feeds, schedule::turned_filter_map))
-      maps.filter.push_back(declare(cx, tile, source, "filter_map", tile.depth, tile.row_bytes()));
-    return maps;
-  }
-  const schedule::FilterMap filter = filter_map(cx.gemm());
-  maps.filter.push_back(cx.build.tensor_map({.name = "filter_map",
-                                             .tensor = cx.source_buffers[at(roles.filter)],
-                                             .offset = filter.offset,
-                                             .dims = filter.dims,
-                                             .strides = filter.strides,
-                                             .box = filter.box,
-                                             .swizzle = static_cast<int>(tile.row_bytes())}));
+  if (!has_loading_warps(cx.schedule))
+    maps.data =
+        declare(cx, roles.data, schedule::data_map, "data_map", rows, ring_row_bytes(cx.gemm()));
+  if (roles.data_turned)
+    maps.filter = declare(cx, roles.filter, schedule::turned_filter_map, "filter_map", tile.depth,
+                          tile.row_bytes());
+  else
+    maps.filter = {declare_map(cx, filter_map(cx.gemm()), "filter_map",
+                               cx.source_buffers[at(roles.filter)], tile.row_bytes())};
   return maps;
 }
 
-std::vector<ExprRef> row_base(const Context &cx, const schedule::ColumnPlan &plan,
+std::vector<ExprRef> row_base(const Context &cx, const WgmmaTiles &tiles,
                               const schedule::DataMap &map, const std::vector<IndexId> &pixels,
                               ExprRef row, std::vector<StmtRef> &list) {
-  kernel::Builder &b = cx.build;
-  const auto extent = [&](IndexId i) { return cx.nest.indices[at(i)].extent; };
-  std::vector<ExprRef> parts;
-  std::vector<ExprRef> positions(cx.nest.indices.size(), b.integer(0));
-  for (const IndexId i : plan.parts)
-    positions[at(i)] = cx.origin[at(i)];
-  for (const nest::Linear &part : map.parts)
-    parts.push_back(linear(cx, part, positions));
   if (!map.place.empty())
     return {};
+  kernel::Builder &b = cx.build;
+  Positions positions = tiles.first_points();
+  std::vector<ExprRef> parts;
+  for (const nest::Linear &part : map.parts)
+    parts.push_back(linear(cx, part, positions));
   std::vector<ExprRef> base{map.is_im2col() ? linear(cx, map.first, positions) : b.integer(0)};
   if (!map.is_im2col()) {
     base.push_back(row);
     base.insert(base.end(), parts.begin(), parts.end());
     return base;
   }
-  ExprRef rest = row;
-  for (auto i = pixels.rbegin(); i != pixels.rend(); ++i) {
-    const bool is_last = i + 1 == pixels.rend();
-    positions[at(*i)] = named(b, list, "p_" + cx.nest.indices[at(*i)].name,
-                              is_last ? rest : b.mod(rest, b.integer(extent(*i))));
-    rest = b.div(rest, b.integer(extent(*i)));
-  }
+  place_digits(cx, pixels, row, "p_", positions, list);
   for (std::size_t d = 0; d < map.pixels.size(); ++d) {
-    const ExprRef pixel = map.pixels[d] ? positions[at(*map.pixels[d])] : b.integer(0);
+    const ExprRef pixel = map.pixels[d] ? positions[*map.pixels[d]] : b.integer(0);
     const bool is_batch = d == map.steps.size();
     base.push_back(
         is_batch ? b.add(pixel, parts.front())

@@ -6,7 +6,6 @@
 
 #include "lower/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/tensor_map.h"
-#include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
 
@@ -15,11 +14,11 @@ struct RingMaps {
   std::vector<kernel::MapId> data; // none where warps gather it
   std::vector<kernel::MapId> filter;
 };
-RingMaps declare_maps(Context &context, const WgmmaParts &parts);
+RingMaps declare_maps(const Context &context, const WgmmaCluster &cluster);
 
 // Where row number `row` of an input's box begins in its map, at the index along which it is
 // contiguous 0; empty where the box has places of its own.
-std::vector<kernel::ExprRef> row_base(const Context &context, const schedule::ColumnPlan &plan,
+std::vector<kernel::ExprRef> row_base(const Context &context, const WgmmaTiles &tiles,
                                       const schedule::DataMap &map,
                                       const std::vector<IndexId> &pixels, kernel::ExprRef row,
                                       std::vector<kernel::StmtRef> &list);

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/wgmma_tiles.h"
 
-#include "base/index.h"
+#include "lower/expressions.h"
 #include "nest/index.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
@@ -13,11 +11,9 @@ namespace tilefuse::lower {
 using kernel::ExprRef;
 using kernel::StmtRef;
 
-WgmmaTiles::WgmmaTiles(Context &context, const schedule::CoreRoles &roles,
-                       const schedule::CoreTile &tile, const schedule::ColumnPlan &plan,
-                       const WgmmaCluster &cluster)
-    : cx_(context), b_(cx_.build), roles_(roles), tile_(tile), plan_(plan), cluster_(cluster),
-      grid_(tile_grid(cx_.gemm())),
+WgmmaTiles::WgmmaTiles(Context &context, const WgmmaCluster &cluster)
+    : cx_(context), b_(cx_.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile),
+      plan_(column_plan(cx_.gemm())), cluster_(cluster), grid_(tile_grid(cx_.gemm())),
       box_(has_box(cx_.gemm()) ? pixel_box(cx_.gemm()) : schedule::PixelBox{}) {}
 
 // Lets the tile's pixels begin where tile `number` of the rows does.
@@ -25,14 +21,17 @@ void WgmmaTiles::place_rows(ExprRef number, std::vector<StmtRef> &list) {
   first_row_ = box_.indices.empty()
                    ? named(b_, list, "first_row", b_.mul(number, b_.integer(tile_.rows)))
                    : b_.integer(0);
-  ExprRef rest = number;
-  for (auto i = roles_.pixels.rbegin(); i != roles_.pixels.rend() && !box_.indices.empty(); ++i) {
-    const std::int64_t size = cx_.schedule.splits[at(*i)].tile;
-    const ExprRef count = b_.integer((extent(cx_.nest, *i) + size - 1) / size);
-    const bool is_last = i + 1 == roles_.pixels.rend();
-    cx_.origin[at(*i)] = named(b_, list, "b_" + cx_.nest.indices[at(*i)].name,
-                               b_.mul(is_last ? rest : b_.mod(rest, count), b_.integer(size)));
-    rest = b_.div(rest, count);
+  if (box_.indices.empty())
+    return;
+  const auto size = [&](IndexId i) { return cx_.schedule.splits[i].tile; };
+  std::vector<std::int64_t> counts;
+  for (const IndexId i : roles_.pixels)
+    counts.push_back((extent(cx_.nest, i) + size(i) - 1) / size(i));
+  const std::vector<ExprRef> digits = digits_of(b_, number, counts);
+  for (std::size_t k = counts.size(); k-- > 0;) {
+    const IndexId i = roles_.pixels[k];
+    cx_.origin[i] =
+        named(b_, list, "b_" + cx_.nest.indices[i].name, b_.mul(digits[k], b_.integer(size(i))));
   }
 }
 
@@ -47,7 +46,7 @@ void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
   const ExprRef faster = by_rows ? rows : columns;
   const ExprRef slower = by_rows ? columns : rows;
   const ExprRef fast = b_.mod(tile, faster);
-  ExprRef rest = b_.div(tile, faster);
+  const ExprRef rest = b_.div(tile, faster);
   const ExprRef slow = plan_.products == 1 ? rest : b_.mod(rest, slower);
   const ExprRef column = own(by_rows ? slow : fast, cluster_.columns(), cluster_.column());
   first_column_ = named(b_, list, "first_column", b_.mul(column, b_.integer(tile_.columns)));
@@ -55,16 +54,10 @@ void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
   place_rows(row, list);
   exists_ = nullptr;
   if (grid_.columns % cluster_.columns() != 0)
-    exists_ = b_.scalar(ScalarOp::Lt, {column, b_.integer(grid_.columns)});
+    exists_ = b_.less(column, b_.integer(grid_.columns));
   if (grid_.rows % cluster_.rows() != 0)
-    exists_ = b_.logical_and(exists_, b_.scalar(ScalarOp::Lt, {row, b_.integer(grid_.rows)}));
-  rest = b_.div(rest, slower);
-  for (auto i = plan_.parts.rbegin(); i != plan_.parts.rend(); ++i) {
-    const bool is_last = i + 1 == plan_.parts.rend();
-    cx_.origin[at(*i)] = named(b_, list, cx_.nest.indices[at(*i)].name,
-                               is_last ? rest : b_.mod(rest, b_.integer(extent(cx_.nest, *i))));
-    rest = b_.div(rest, b_.integer(extent(cx_.nest, *i)));
-  }
+    exists_ = b_.logical_and(exists_, b_.less(row, b_.integer(grid_.rows)));
+  place_digits(cx_, plan_.parts, b_.div(rest, slower), "", cx_.origin, list);
 }
 
 std::int64_t WgmmaTiles::most() const { return (grid_.clusters() + apart() - 1) / apart(); }
@@ -82,11 +75,11 @@ StmtRef WgmmaTiles::each(ExprRef turn,
                  b_.block(std::move(list)));
 }
 
-WgmmaTiles::Points WgmmaTiles::first_points() const {
-  Points points(cx_.nest.indices.size(), b_.integer(0));
+Positions WgmmaTiles::first_points() const {
+  Positions points(cx_.nest.indices.size(), b_.integer(0));
   for (const std::vector<IndexId> *indices : {&plan_.parts, &box_.indices})
     for (const IndexId i : *indices)
-      points[at(i)] = cx_.origin[at(i)];
+      points[i] = cx_.origin[i];
   return points;
 }
 
@@ -94,14 +87,13 @@ std::int64_t WgmmaTiles::depth_step() const {
   return roles_.has_blocks() ? tile_.depth / extent(cx_.nest, roles_.depth()) : tile_.depth;
 }
 
-StmtRef WgmmaTiles::over(std::span<const IndexId> indices, std::vector<ExprRef> &points,
-                         const Body &body) {
+StmtRef WgmmaTiles::over(std::span<const IndexId> indices, Positions &points, const Body &body) {
   if (indices.empty())
     return body();
   const IndexId index = indices.front();
   const bool is_depth = index == roles_.depths.front();
-  const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[at(index)].name, {});
-  points[at(index)] = b_.var(var);
+  const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[index].name, {});
+  points[index] = b_.var(var);
   const StmtRef inner = over(indices.subspan(1), points, body);
   return b_.loop(var, kernel::ForKind::Serial, b_.integer(0), b_.integer(extent(cx_.nest, index)),
                  is_depth ? depth_step() : 1, inner);
@@ -113,8 +105,7 @@ std::pair<ExprRef, ExprRef> WgmmaTiles::turned_points() const {
   return {b_.mul(cluster_.first_step(steps), depth), b_.mul(cluster_.end_step(steps), depth)};
 }
 
-StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, ExprRef end,
-                                const Body &body) {
+StmtRef WgmmaTiles::each_number(Positions &points, ExprRef begin, ExprRef end, const Body &body) {
   const kernel::VarId step = b_.variable("step", {});
   std::vector<StmtRef> list;
   take_step(b_.var(step), points, list);
@@ -122,12 +113,12 @@ StmtRef WgmmaTiles::each_number(std::vector<ExprRef> &points, ExprRef begin, Exp
   return b_.loop(step, kernel::ForKind::Serial, begin, end, 1, b_.block(std::move(list)));
 }
 
-void WgmmaTiles::take_step(ExprRef step, std::vector<ExprRef> &points, std::vector<StmtRef> &list) {
+void WgmmaTiles::take_step(ExprRef step, Positions &points, std::vector<StmtRef> &list) {
   ExprRef rest = step;
   const auto take = [&](IndexId index, std::int64_t apart) {
     const ExprRef count = b_.integer((extent(cx_.nest, index) + apart - 1) / apart);
-    points[at(index)] = named(b_, list, "v_" + cx_.nest.indices[at(index)].name,
-                              b_.mul(b_.mod(rest, count), b_.integer(apart)));
+    points[index] = named(b_, list, "v_" + cx_.nest.indices[index].name,
+                          b_.mul(b_.mod(rest, count), b_.integer(apart)));
     rest = b_.div(rest, count);
   };
   take(roles_.depths.front(), depth_step());
@@ -135,7 +126,22 @@ void WgmmaTiles::take_step(ExprRef step, std::vector<ExprRef> &points, std::vect
     take(*i, 1);
 }
 
-ExprRef WgmmaTiles::first_of_row(const std::vector<ExprRef> &points) const {
+TurnedPanel WgmmaTiles::panel(ExprRef column, std::vector<StmtRef> &list) const {
+  const std::int64_t across = panel_columns(tile_);
+  TurnedPanel panel{column, Positions(cx_.nest.indices.size(), b_.integer(0))};
+  if (plan_.taps.empty())
+    return panel;
+  ExprRef number = b_.div(column, b_.integer(across));
+  if (plan_.columns % (cluster_.columns() * tile_.columns) != 0)
+    number = b_.min(number, b_.integer(plan_.columns / across - 1));
+  number = named(b_, list, "panel", number);
+  panel.channel = named(b_, list, "c_" + cx_.nest.indices[roles_.channel].name,
+                        b_.mul(b_.mod(number, b_.integer(plan_.panels)), b_.integer(across)));
+  place_digits(cx_, plan_.taps, b_.div(number, b_.integer(plan_.panels)), "t_", panel.points, list);
+  return panel;
+}
+
+ExprRef WgmmaTiles::first_of_row(const Positions &points) const {
   const std::optional<nest::Linear> first = schedule::first_of_row(cx_.gemm());
   if (!first)
     return nullptr;
@@ -143,12 +149,12 @@ ExprRef WgmmaTiles::first_of_row(const std::vector<ExprRef> &points) const {
   return b_.mod(linear(cx_, *first, points), b_.integer(step));
 }
 
-StmtRef WgmmaTiles::each_window(std::vector<ExprRef> &points, const Body &body) {
+StmtRef WgmmaTiles::each_window(Positions &points, const Body &body) {
   return over(std::span(roles_.depths).first(1), points, body);
 }
 
 StmtRef WgmmaTiles::window_after(ExprRef tile, ExprRef depth, std::int64_t count,
-                                 const std::function<StmtRef(const Points &)> &body) {
+                                 const std::function<StmtRef(const Positions &)> &body) {
   const IndexId along = roles_.depths.front();
   const std::int64_t step = depth_step();
   const ExprRef windows = b_.integer(windows_of_tile(cx_.gemm()));
@@ -158,19 +164,19 @@ StmtRef WgmmaTiles::window_after(ExprRef tile, ExprRef depth, std::int64_t count
       named(b_, list, "later", b_.add(tile, b_.mul(b_.div(number, windows), b_.integer(apart()))));
   std::vector<StmtRef> taken;
   take_apart(later, taken);
-  Points points = first_points();
-  points[at(along)] = b_.mul(b_.mod(number, windows), b_.integer(step));
+  Positions points = first_points();
+  points[along] = b_.mul(b_.mod(number, windows), b_.integer(step));
   taken.push_back(body(points));
-  const ExprRef exists = b_.scalar(ScalarOp::Lt, {later, b_.integer(grid_.clusters())});
+  const ExprRef exists = b_.less(later, b_.integer(grid_.clusters()));
   list.push_back(b_.branch(exists, b_.block(std::move(taken))));
   return b_.block(std::move(list));
 }
 
-StmtRef WgmmaTiles::each_tap(std::vector<ExprRef> &points, const Body &body) {
+StmtRef WgmmaTiles::each_tap(Positions &points, const Body &body) {
   return over(roles_.walked, points, body);
 }
 
-StmtRef WgmmaTiles::each_step(std::vector<ExprRef> &points, const Body &body) {
+StmtRef WgmmaTiles::each_step(Positions &points, const Body &body) {
   const std::int64_t steps = core_steps(cx_.gemm());
   if (cluster_.parts() > 1)
     return each_number(points, cluster_.first_step(steps), cluster_.end_step(steps), body);

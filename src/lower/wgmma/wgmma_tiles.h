@@ -9,18 +9,29 @@
 
 #include "lower/context.h"
 #include "lower/wgmma/wgmma_cluster.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
 
+// A panel of columns of a turned filter beside turned data (schedule/wgmma/wgmma.h): channels at one
+// tap.
+struct TurnedPanel {
+  kernel::ExprRef channel{}; // its first
+  Positions points;          // of its taps, others 0
+};
+// Columns of a panel.
+inline std::int64_t panel_columns(const schedule::CoreTile &tile) {
+  return schedule::kPanelBytes / tile.elem_bytes;
+}
+
 class WgmmaTiles {
 public:
-  WgmmaTiles(Context &context, const schedule::CoreRoles &roles, const schedule::CoreTile &tile,
-             const schedule::ColumnPlan &plan, const WgmmaCluster &cluster);
+  WgmmaTiles(Context &context, const WgmmaCluster &cluster);
 
+  const WgmmaCluster &cluster() const { return cluster_; }
+  // How columns are numbered.
+  const schedule::ColumnPlan &plan() const { return plan_; }
   // Rows are a box of pixels; empty: pixels as one number.
   const schedule::PixelBox &box() const { return box_; }
   // Largest number of tiles (in a cluster: of groups of tiles) that one block takes.
@@ -38,31 +49,31 @@ public:
   // Sets the column to the first, where there is one tile of columns.
   void take_all_columns() { first_column_ = b_.integer(0); }
   // First point, by index, of the tile last taken apart; 0 for indices that a tile walks over.
-  using Points = std::vector<kernel::ExprRef>;
-  Points first_points() const;
+  Positions first_points() const;
   // Loop over this block's steps of a tile of straight data: the depth innermost, or outermost
   // where windows serve all taps. `points` follow the loop.
   using Body = std::function<kernel::StmtRef()>;
-  kernel::StmtRef each_step(std::vector<kernel::ExprRef> &points, const Body &body);
+  kernel::StmtRef each_step(Positions &points, const Body &body);
   // The same over the steps from `begin` to before `end`. Requires no windows.
-  kernel::StmtRef each_number(std::vector<kernel::ExprRef> &points, kernel::ExprRef begin,
-                              kernel::ExprRef end, const Body &body);
+  kernel::StmtRef each_number(Positions &points, kernel::ExprRef begin, kernel::ExprRef end,
+                              const Body &body);
   // First point of the depth that this block's steps of turned data read, and the one behind its
   // last.
   std::pair<kernel::ExprRef, kernel::ExprRef> turned_points() const;
   // Sets `points` to step number `step`.
-  void take_step(kernel::ExprRef step, std::vector<kernel::ExprRef> &points,
-                 std::vector<kernel::StmtRef> &list);
+  void take_step(kernel::ExprRef step, Positions &points, std::vector<kernel::StmtRef> &list);
   // The first of a row's pixels that the tap at `points` reads; null: always the first.
-  kernel::ExprRef first_of_row(const std::vector<kernel::ExprRef> &points) const;
+  kernel::ExprRef first_of_row(const Positions &points) const;
   // Loop over the windows of a tile.
-  kernel::StmtRef each_window(std::vector<kernel::ExprRef> &points, const Body &body);
+  kernel::StmtRef each_window(Positions &points, const Body &body);
   // `body` at the window that this block takes `count` windows after the one of tile `tile` at
   // depth `depth`; nothing where there is none. Its tile is then the one last taken apart.
   kernel::StmtRef window_after(kernel::ExprRef tile, kernel::ExprRef depth, std::int64_t count,
-                               const std::function<kernel::StmtRef(const Points &)> &body);
+                               const std::function<kernel::StmtRef(const Positions &)> &body);
   // Loop over the taps that one window serves.
-  kernel::StmtRef each_tap(std::vector<kernel::ExprRef> &points, const Body &body);
+  kernel::StmtRef each_tap(Positions &points, const Body &body);
+  // The panel that starts at `column`, or the last where that is past the end.
+  TurnedPanel panel(kernel::ExprRef column, std::vector<kernel::StmtRef> &list) const;
   // First row and column of the tile last taken apart.
   kernel::ExprRef first_row() const { return first_row_; }
   kernel::ExprRef first_column() const { return first_column_; }
@@ -73,14 +84,13 @@ public:
 private:
   std::int64_t depth_step() const;
   void place_rows(kernel::ExprRef number, std::vector<kernel::StmtRef> &list);
-  kernel::StmtRef over(std::span<const IndexId> indices, std::vector<kernel::ExprRef> &points,
-                       const Body &body);
+  kernel::StmtRef over(std::span<const IndexId> indices, Positions &points, const Body &body);
 
   Context &cx_;
   kernel::Builder &b_;
   const schedule::CoreRoles &roles_;
   const schedule::CoreTile &tile_;
-  const schedule::ColumnPlan &plan_;
+  const schedule::ColumnPlan plan_;
   const WgmmaCluster &cluster_;
   const schedule::TileGrid grid_;
   const schedule::PixelBox box_;

@@ -16,7 +16,6 @@ namespace tilefuse::nest {
 namespace {
 
 using program::Affine;
-using program::Agg;
 using program::Contraction;
 using program::Map;
 using program::Statement;

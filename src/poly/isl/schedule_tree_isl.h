@@ -17,6 +17,5 @@ using IslSchedule = std::unique_ptr<isl_schedule, Freed<isl_schedule_free>>;
 IslSchedule to_isl(const ScheduleTree &tree);
 // When each instance runs, of a tree without extensions.
 Relation time_of(const IslSchedule &schedule);
-ScheduleTree from_isl(const isl_schedule *schedule);
 
 } // namespace tilefuse::poly

@@ -16,7 +16,6 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/range.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/wgmma_boxes.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::schedule {

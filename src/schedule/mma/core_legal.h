@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Legality of schedules with a matrix instruction.
+// Legality of schedules with a matrix instruction. Features exclude each other in a few pairs, each
+// with what in the machine or in the kernel's protocol forbids it. Everything else combines: what a
+// number may be is a range (range.h), what copies bring is core_pipes.h, what instructions read
+// atom_tile.h.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
-#include "nest/nest.h"
-#include "schedule/schedule.h"
-#include "target/target.h"
+#include "schedule/mma/core.h"
 
 namespace tilefuse::schedule {
 
@@ -20,5 +23,14 @@ std::optional<std::string> wrong_core_target(const nest::Nest &nest, const Sched
                                              const Target &target);
 // Tiles of other indices than the channel, the depth and, in boxes of wgmma, pixels.
 std::optional<std::string> wrong_core_loops(const nest::Nest &nest, const Schedule &schedule);
+
+struct Exclusion {
+  std::string_view one, other, reason;
+  bool (*both)(const Gemm &gemm);
+};
+
+std::span<const Exclusion> exclusions();
+// The first pair that the schedule has; nothing where it has none.
+std::optional<std::string> excluded(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles whose pixels are a box of the pixel indices (schedule/wgmma/wgmma.h).
+// Tiles whose pixels are a box of the pixel indices (schedule/wgmma/wgmma.h), the tiled tensor map
+// that copies one, and the rows of the ring that it fills.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "schedule/mma/core.h"
+#include "schedule/wgmma/tensor_map.h"
 
 namespace tilefuse::schedule {
 
@@ -25,5 +27,13 @@ PixelBox pixel_box(const Gemm &gemm);
 // the remainder of this position modulo `step` is the pixel of a row that the tap reads first.
 // Nothing where that is always pixel 0.
 std::optional<nest::Linear> first_of_row(const Gemm &gemm);
+
+// The map of that box, or of a window of all that taps read of it.
+DataMap box_map(const Gemm &gemm);
+
+// Of a row of data in the ring as copies leave it: the depth's, or that of neighbouring pixels'
+// blocks; and from a pixel to the next as the instruction reads them.
+std::int64_t ring_row_bytes(const Gemm &gemm);
+std::int64_t pixel_bytes(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

@@ -11,7 +11,6 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/range.h"
 #include "schedule/wgmma/tensor_map.h"
-#include "schedule/wgmma/wgmma_filter_map.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"

@@ -15,8 +15,6 @@
 namespace tilefuse::schedule {
 namespace {
 
-using nest::Nest;
-
 // A tile's rows as a box of the operand: of points as one number, or of the pixel indices.
 std::optional<AheadOperand> with_rows(const Gemm &gemm, AheadOperand operand) {
   const nest::Operand &extra = gemm.nest.extras[at(operand.extra)];
@@ -72,15 +70,6 @@ std::vector<AheadOperand> ahead_operands(const Gemm &gemm) {
       found.push_back(*std::move(operand));
   }
   return found;
-}
-
-std::int64_t ahead_bytes(const Gemm &gemm) {
-  if (gemm.schedule.extra.stages == 0)
-    return 0;
-  std::int64_t bytes = 0;
-  for (const AheadOperand &operand : ahead_operands(gemm))
-    bytes += gemm.tile.rows * gemm.tile.columns * operand.elem_bytes;
-  return gemm.schedule.extra.stages * bytes;
 }
 
 std::optional<std::string> wrong_ahead(const Gemm &gemm) {

@@ -33,9 +33,6 @@ struct AheadOperand : TensorMap {
 // Those that can be fetched.
 std::vector<AheadOperand> ahead_operands(const Gemm &gemm);
 
-// Of local memory; 0 where nothing is fetched.
-std::int64_t ahead_bytes(const Gemm &gemm);
-
 // Why nothing can be fetched ahead, if the schedule says so.
 std::optional<std::string> wrong_ahead(const Gemm &gemm);
 

@@ -12,8 +12,6 @@
 namespace tilefuse::schedule {
 namespace {
 
-using nest::Nest;
-
 constexpr std::int64_t kLeastColumns = 8; // of an instruction
 
 } // namespace

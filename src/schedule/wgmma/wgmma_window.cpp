@@ -15,7 +15,6 @@
 #include "schedule/range.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"
-#include "schedule/wgmma/wgmma_boxes.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 

@@ -14,7 +14,6 @@ namespace tilefuse::search {
 namespace {
 
 using nest::Nest;
-using schedule::Core;
 using schedule::Schedule;
 
 } // namespace

@@ -170,7 +170,7 @@ NamedSchedule named_schedule(std::string_view name, const Nest &nest, const Targ
     if (!first)
       first = reason;
     if (!shrink(sizes))
-      return {{}, fmt::format("{} does not fit: {}", name, *first)};
+      return misfit(name, *first);
   }
 }
 

@@ -5,14 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 #include "base/index.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
-#include "search/forms/named_schedule.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 #include "target/quirks.h"
 
 namespace tilefuse::search {
@@ -58,14 +55,6 @@ constexpr std::array<Sizes, 12> kSizes = {{
 constexpr std::array kRowBytes = {128, 64, 32};
 constexpr std::array kRings = {4, 3, 2};
 
-// Wider rows than the depth fills copy nothing but padding; so do wider tiles than there are
-// channels.
-bool wastes(const Gemm &gemm) {
-  const CoreTile &tile = gemm.tile;
-  const bool half_empty = tile.columns > 32 && tile.columns >= 2 * gemm.roles.channel_points;
-  return half_empty || (tile.row_bytes() > 32 && tile.depth >= 2 * gemm.roles.depth_points);
-}
-
 // What is gathered waits in 8 registers a run; addresses of two turned inputs take more.
 bool spills(const Gemm &gemm, const Target &target) {
   constexpr std::int64_t kLanes = 32;
@@ -84,6 +73,15 @@ bool spills(const Gemm &gemm, const Target &target) {
 }
 
 } // namespace
+
+bool wastes(const Gemm &gemm) {
+  const CoreTile &tile = gemm.tile;
+  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  const std::int64_t narrowest = is_of_wgmma ? 16 : 32; // columns
+  const std::int64_t columns = is_of_wgmma ? column_plan(gemm).columns : gemm.roles.channel_points;
+  return (tile.columns > narrowest && tile.columns >= 2 * columns) ||
+         (tile.row_bytes() > 32 && tile.depth >= 2 * gemm.roles.depth_points);
+}
 
 void order_core(const Nest &nest, Schedule &schedule) {
   const auto outputs = schedule.order.begin() + nest.output_indices;
@@ -161,9 +159,8 @@ NamedSchedule blocks_schedule(const Nest &nest, const Target &target) {
   const CoreRoles roles = core_roles(nest, scalar_schedule(nest));
   const std::int64_t block = nest.indices[at(roles.depth())].extent;
   if (op == nullptr || !roles.has_blocks() || block * size_bytes(op->a.type) != kBlockBytes)
-    return {{},
-            fmt::format("{} does not fit: its channels do not lie in blocks of {} bytes", kBlocks,
-                        kBlockBytes)};
+    return misfit(kBlocks,
+                  fmt::format("its channels do not lie in blocks of {} bytes", kBlockBytes));
   std::string reason;
   for (const CoreSizes &sizes :
        {CoreSizes{128, 128, 2, 2}, CoreSizes{128, 64, 2, 2}, CoreSizes{64, 32, 2, 1}}) {
@@ -173,40 +170,28 @@ NamedSchedule blocks_schedule(const Nest &nest, const Target &target) {
       return {std::move(schedule), {}};
     reason = wrong.value_or("every tile is mostly empty");
   }
-  return {{}, fmt::format("{} does not fit: {}", kBlocks, reason)};
+  return misfit(kBlocks, reason);
 }
 
 } // namespace
 
 NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const Target &target) {
   if (const std::optional<std::string> reason = no_core_roles(nest))
-    return {{}, fmt::format("{} does not fit: {}", name, *reason)};
+    return misfit(name, *reason);
   if (name == kBlocks)
     return blocks_schedule(nest, target);
   const CoreOp *op = core_op_for(nest, name == kTf32);
   if (op == nullptr)
-    return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};
+    return misfit(name, "no instruction multiplies its types");
   const std::vector<Schedule> all = core_schedules(nest, target, name == kTf32);
   if (all.empty()) {
     const Schedule last =
         core_form(nest, *op, name,
                   {kSizes.back().rows, kSizes.back().columns, kSizes.back().warp_rows,
                    kSizes.back().warp_columns, kRowBytes.back(), kRings.back()});
-    return {{},
-            fmt::format("{} does not fit: {}", name,
-                        illegal(nest, last, target).value_or("every tile is mostly empty"))};
+    return misfit(name, illegal(nest, last, target).value_or("every tile is mostly empty"));
   }
-  const auto fills_device = [&](const Schedule &schedule) {
-    return blocks(nest, schedule) >= target.compute_units;
-  };
-  const auto first = std::find_if(all.begin(), all.end(), fills_device);
-  if (first != all.end())
-    return {*first, {}};
-  return {*std::max_element(all.begin(), all.end(),
-                            [&](const Schedule &a, const Schedule &b) {
-                              return blocks(nest, a) < blocks(nest, b);
-                            }),
-          {}};
+  return {filling(all, target, [&](const Schedule &each) { return blocks(nest, each); }), {}};
 }
 
 } // namespace tilefuse::search

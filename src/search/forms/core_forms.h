@@ -27,6 +27,10 @@ void order_core(const nest::Nest &nest, schedule::Schedule &schedule);
 schedule::Schedule core_form(const nest::Nest &nest, const CoreOp &op, std::string_view name,
                              const CoreSizes &sizes);
 
+// Rows wider than the depth fills copy nothing but padding, and tiles wider than there are channels
+// compute nothing else.
+bool wastes(const schedule::Gemm &gemm);
+
 // Legal schedules, larger tiles first.
 std::vector<schedule::Schedule> core_schedules(const nest::Nest &nest, const Target &target,
                                                bool tf32);

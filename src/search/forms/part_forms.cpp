@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/forms/part_forms.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
-#include "search/forms/named_schedule.h"
 #include "search/forms/wgmma_sizes.h"
 
 namespace tilefuse::search {
@@ -65,9 +61,7 @@ NamedSchedule named_in_parts(const Nest &nest, const std::vector<Schedule> &all,
   if (found.empty()) {
     Schedule halves = all.front();
     halves.tiles.split_k = 2;
-    return {
-        {},
-        fmt::format("{} does not fit: {}", kPartsName, illegal(nest, halves, target).value_or(""))};
+    return misfit(kPartsName, illegal(nest, halves, target).value_or(""));
   }
   Schedule most = *std::max_element(found.begin(), found.end(), [&](const auto &a, const auto &b) {
     return blocks(nest, a) < blocks(nest, b);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/forms/wgmma_forms.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -12,15 +10,12 @@
 #include "nest/index.h"
 #include "schedule/legal.h"
 #include "schedule/local_memory.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_ahead.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/ahead_forms.h"
 #include "search/forms/core_forms.h"
-#include "search/forms/named_schedule.h"
 #include "search/forms/part_forms.h"
 #include "search/forms/roles.h"
 #include "search/forms/wgmma_menu.h"
@@ -32,9 +27,7 @@ namespace tilefuse::search {
 namespace {
 
 using nest::Nest;
-using schedule::Core;
 using schedule::CoreRoles;
-using schedule::CoreTile;
 using schedule::Engine;
 using schedule::Fill;
 using schedule::Gemm;
@@ -57,16 +50,18 @@ constexpr auto kNames = std::to_array<std::string_view>(
 static_assert(kNames.size() == 2 * kKinds);
 constexpr std::string_view kClustered = "wgmma_cluster";
 
+// Whether tiles are boxes that all taps read from a window; beside a filter that is not kept where
+// it streams.
+bool has_windows(Kind kind) { return kind == kWindowed || kind == kStreamed; }
+
 // What besides its sizes tells a form from another.
 struct Form {
   std::string_view name;
-  std::int64_t row_bytes = 128; // of a step's depth
-  bool is_boxed = false;        // pixels of a tile are a box
+  Kind kind = kPlain;
+  bool is_boxed = false; // pixels of a tile are a box
   bool is_swapped = false;
-  bool is_windowed = false;    // a box that is read by all taps from a window
-  bool is_streamed = false;    // beside a filter that is not kept
-  bool is_gathered = false;    // data is, by warps
-  std::int64_t neighbours = 1; // pixels of a row of the ring, of blocks
+  std::int64_t row_bytes = 128; // of a step's depth
+  std::int64_t neighbours = 1;  // pixels of a row of the ring, of blocks
 };
 
 constexpr std::array kRowBytes = {128, 64, 32};
@@ -86,17 +81,6 @@ CoreRoles roles_of(const Nest &nest) {
   return core_roles(nest, schedule);
 }
 
-bool has_windows(Kind kind) { return kind == kWindowed || kind == kStreamed; }
-
-Form form_for(Kind kind, std::string_view name, bool is_boxed, bool is_swapped) {
-  return {.name = name,
-          .is_boxed = is_boxed,
-          .is_swapped = is_swapped,
-          .is_windowed = has_windows(kind),
-          .is_streamed = kind == kStreamed,
-          .is_gathered = kind == kGathered};
-}
-
 Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
                         const TileSizes &sizes, const Target &target) {
   Schedule schedule = scalar_schedule(nest);
@@ -112,7 +96,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
   const CoreRoles roles = core_roles(nest, schedule);
   for (Pipe &pipe : schedule.pipes)
     pipe = {.engine = Engine::Tma, .stages = kFirstStages};
-  if (form.is_gathered)
+  if (form.kind == kGathered)
     schedule.pipes[at(roles.data)].engine = Engine::CpAsync;
   Split &channel = schedule.splits[at(roles.channel)];
   channel.tile = sizes.op_columns * sizes.group_columns;
@@ -125,7 +109,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
   });
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   const bool stores_halves = result_bytes == 2 && out.coeff[at(roles.channel)] == 1;
-  const bool is_kept = form.is_windowed && !form.is_streamed;
+  const bool is_kept = form.kind == kWindowed;
   const bool is_dealt = channels % kSwappedDeal == 0 && (!roles.filter_turned || is_kept);
   channel.vec = form.is_swapped                              ? (is_dealt ? 2 : 1)
                 : !roles.filter_turned                       ? *vec
@@ -138,26 +122,17 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
     std::rotate(found, found + 1, schedule.order.end() - 1);
   }
   if (form.is_boxed)
-    choose_box(nest, schedule, form.is_windowed, form.neighbours);
+    choose_box(nest, schedule, has_windows(form.kind), form.neighbours);
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
     schedule.fills[at(roles.filter)] = Fill::Packed;
-  if (form.is_windowed)
-    fit_windows(nest, schedule, target, !form.is_streamed);
+  if (has_windows(form.kind))
+    fit_windows(nest, schedule, target, is_kept);
   else
     set_step_stages(schedule, ring_for(nest, schedule, target));
   if (tile_grid(gemm_of(nest, schedule)).tiles() > target.compute_units)
     schedule.tiles.persistent = target.compute_units;
   assign_roles(nest, schedule, target);
   return schedule;
-}
-
-// Rows wider than the depth copy nothing but padding, tiles wider than there are channels compute
-// nothing else.
-bool wastes(const Gemm &gemm) {
-  const CoreTile &tile = gemm.tile;
-  const std::int64_t columns = column_plan(gemm).columns;
-  return (tile.columns > 16 && tile.columns >= 2 * columns) ||
-         (tile.row_bytes() > 32 && tile.depth >= 2 * gemm.roles.depth_points);
 }
 
 Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
@@ -226,8 +201,8 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
   const std::string_view name = kNames[static_cast<std::size_t>(kind) + (tf32 ? kKinds : 0)];
   const bool in_blocks = roles_of(nest).has_blocks();
   const auto add = [&](const TileSizes &sizes, bool is_boxed, bool is_swapped) {
-    Form form = form_for(kind, name, is_boxed, is_swapped);
-    std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
+    std::optional<Schedule> schedule =
+        form_of(nest, target, sizes, {name, kind, is_boxed, is_swapped}, tf32);
     if (schedule && kind == kStored)
       schedule = stored(nest, target, std::move(*schedule), name);
     if (schedule)
@@ -247,7 +222,7 @@ std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind
       is_swapped ? std::span<const TileSizes>(kSwappedSizes) : std::span<const TileSizes>(kSizes);
   for (const TileSizes &sizes : all) {
     if (in_blocks && kind == kPlain) {
-      add_blocks(nest, target, sizes, form_for(kind, name, true, false), tf32, found);
+      add_blocks(nest, target, sizes, {name, kind, true, false}, tf32, found);
       continue;
     }
     // Boxes where nothing else copies the pixels, or an im2col map is slow at it
@@ -347,17 +322,8 @@ namespace {
 
 // The largest tile that still gives every multiprocessor a block, or the one with the most tiles.
 const Schedule &named_of(const Nest &nest, const std::vector<Schedule> &all, const Target &target) {
-  const auto tiles = [&](const Schedule &schedule) {
-    return tile_grid(gemm_of(nest, schedule)).tiles();
-  };
-  const auto first = std::find_if(all.begin(), all.end(), [&](const Schedule &schedule) {
-    return tiles(schedule) >= target.compute_units;
-  });
-  return first != all.end()
-             ? *first
-             : *std::max_element(all.begin(), all.end(), [&](const Schedule &a, const Schedule &b) {
-                 return tiles(a) < tiles(b);
-               });
+  return filling(all, target,
+                 [&](const Schedule &each) { return tile_grid(gemm_of(nest, each)).tiles(); });
 }
 
 // Of all that may be, those on clusters of two.
@@ -374,16 +340,14 @@ NamedSchedule on_clusters(const Nest &nest, const std::vector<Schedule> &all,
   }
   if (!found.empty())
     return {named_of(nest, found, target), {}};
-  return {{},
-          fmt::format("{} does not fit: {}", kClustered,
-                      illegal(nest, clustered(all.front(), 2, 1), target).value_or(""))};
+  return misfit(kClustered, illegal(nest, clustered(all.front(), 2, 1), target).value_or(""));
 }
 
 } // namespace
 
 NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, const Target &target) {
   if (const std::optional<std::string> reason = no_core_roles(nest))
-    return {{}, fmt::format("{} does not fit: {}", name, *reason)};
+    return misfit(name, *reason);
   const bool is_on_cluster = name == kClustered || name == kPartsName;
   const auto number = static_cast<std::size_t>(
       std::find(kNames.begin(), kNames.end(), is_on_cluster ? kNames[kPlain] : name) -
@@ -393,15 +357,13 @@ NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, cons
   const CoreOp *op =
       wgmma_op_for(nest, {.columns = kGroupRows, .tf32 = tf32, .swap_ab = kind == kSwapped});
   if (op == nullptr)
-    return {{}, fmt::format("{} does not fit: no instruction multiplies its types", name)};
+    return misfit(name, "no instruction multiplies its types");
   const std::vector<Schedule> all = forms_of(nest, target, kind, tf32);
   if (all.empty()) {
-    const Form form = form_for(kind, name, has_windows(kind), kind == kSwapped);
-    Schedule last = wgmma_schedule(nest, *op, form, {64, 64, 1, 1}, target);
+    Schedule last = wgmma_schedule(nest, *op, {name, kind, has_windows(kind), kind == kSwapped},
+                                   {64, 64, 1, 1}, target);
     last.store = kind == kStored ? schedule::Store::Tma : schedule::Store::Direct;
-    return {{},
-            fmt::format("{} does not fit: {}", name,
-                        illegal(nest, last, target).value_or("every tile is mostly empty"))};
+    return misfit(name, illegal(nest, last, target).value_or("every tile is mostly empty"));
   }
   if (name == kPartsName)
     return named_in_parts(nest, all, wgmma_schedules(nest, target, false), target);

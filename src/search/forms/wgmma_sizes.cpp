@@ -8,9 +8,9 @@
 #include "schedule/legal.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
+#include "schedule/mma/core_legal.h"
 #include "schedule/mma/core_pipes.h"
 #include "schedule/mma/core_roles.h"
-#include "schedule/mma/exclusions.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -23,7 +23,6 @@ namespace {
 
 using nest::Nest;
 using schedule::CoreRoles;
-using schedule::CoreTile;
 using schedule::Footprint;
 using schedule::Gemm;
 using schedule::kGroupItems;
