@@ -15,8 +15,6 @@
 #include "cost/gpu/fed_ring.h"
 #include "schedule/blocks.h"
 #include "schedule/local_memory.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_registers.h"
 
 namespace tilefuse::cost {

@@ -6,9 +6,7 @@
 #include "base/index.h"
 #include "cost/expression.h"
 #include "cost/footprint.h"
-#include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_spread.h"
 #include "schedule/wgmma/wgmma_window.h"
 

@@ -17,8 +17,6 @@
 #include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/local_memory.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_ahead.h"
 #include "schedule/wgmma/wgmma_maps.h"

@@ -42,6 +42,7 @@ private:
   StmtRef copy_ahead();
   StmtRef unless_ahead(StmtRef fill);
   StmtRef by_item(std::int64_t item, StmtRef body);
+  StmtRef each_tile(const std::function<StmtRef(Positions &points, List &list)> &body);
   StmtRef produce();
   StmtRef produce_windows();
   StmtRef fill_window(const Positions &points);
@@ -258,14 +259,22 @@ ExprRef WgmmaProducer::first_copied_row() {
   return cluster_.size() > 1 && data_.is_im2col() ? b_.min(row, integer(roles_.points - 1)) : row;
 }
 
+// `body` at the first point of each tile; what it appends comes before what it gives.
+StmtRef WgmmaProducer::each_tile(const std::function<StmtRef(Positions &, List &)> &body) {
+  return tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+    tiles_.take_apart(tile, list);
+    Positions points = tiles_.first_points();
+    const StmtRef own = body(points, list);
+    list.push_back(own);
+  });
+}
+
 StmtRef WgmmaProducer::produce() {
   const StmtRef ahead = copy_ahead();
-  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
-    tiles_.take_apart(tile, list);
+  const StmtRef tiles = each_tile([&](Positions &points, List &list) {
     const std::vector<ExprRef> base =
         row_base(cx_, tiles_, data_, roles_.pixels, first_copied_row(), list);
-    Positions points = tiles_.first_points();
-    list.push_back(tiles_.each_step(points, [&] { return copy_step(points, base); }));
+    return tiles_.each_step(points, [&] { return copy_step(points, base); });
   });
   return b_.block({ahead, b_.await_earlier(), ring_.start(1), tiles});
 }
@@ -285,26 +294,21 @@ StmtRef WgmmaProducer::beside_kept_filter(StmtRef data) {
 }
 
 StmtRef WgmmaProducer::stream_filter() {
-  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
-    tiles_.take_apart(tile, list);
-    Positions points = tiles_.first_points();
-    list.push_back(tiles_.each_step(points, [&] {
-      List step = wait_to_fill(ring_);
-      copy_filter(points, step);
-      step.push_back(ring_.advance());
-      return b_.block(std::move(step));
-    }));
-  });
-  return b_.block({ring_.start(1), tiles});
+  return b_.block({ring_.start(1), each_tile([&](Positions &points, List &) {
+                     return tiles_.each_step(points, [&] {
+                       List step = wait_to_fill(ring_);
+                       copy_filter(points, step);
+                       step.push_back(ring_.advance());
+                       return b_.block(std::move(step));
+                     });
+                   })});
 }
 
 StmtRef WgmmaProducer::produce_windows() {
-  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
-    tiles_.take_apart(tile, list);
-    Positions points = tiles_.first_points();
-    list.push_back(tiles_.each_window(points, [&] { return fill_window(points); }));
-  });
-  return b_.block({b_.await_earlier(), data_ring_.start(1), tiles});
+  return b_.block(
+      {b_.await_earlier(), data_ring_.start(1), each_tile([&](Positions &points, List &) {
+         return tiles_.each_window(points, [&] { return fill_window(points); });
+       })});
 }
 
 StmtRef WgmmaProducer::fill_window(const Positions &points) {

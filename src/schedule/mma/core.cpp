@@ -5,7 +5,6 @@
 
 #include "base/index.h"
 #include "nest/index.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::schedule {

@@ -7,9 +7,7 @@
 
 #include "base/index.h"
 #include "nest/index.h"
-#include "schedule/mma/core.h"
 #include "schedule/mma/core_pipes.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/range.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"

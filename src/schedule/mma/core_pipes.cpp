@@ -9,7 +9,6 @@
 
 #include "base/index.h"
 #include "nest/index.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/range.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_tiles.h"

@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/range.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"

@@ -9,8 +9,6 @@
 
 #include "base/index.h"
 #include "nest/index.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "base/index.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "schedule/mma/core.h"
 #include "schedule/range.h"
 
 namespace tilefuse::schedule {

@@ -7,8 +7,6 @@
 #include <numeric>
 
 #include "base/index.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/range.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"

@@ -3,8 +3,6 @@
 
 #include "base/index.h"
 #include "nest/index.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/pixel_box.h"
 

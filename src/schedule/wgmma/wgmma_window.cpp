@@ -9,9 +9,7 @@
 #include <numeric>
 
 #include "base/index.h"
-#include "schedule/mma/core.h"
 #include "schedule/mma/core_pipes.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/range.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"

@@ -5,7 +5,6 @@
 
 #include "schedule/legal.h"
 #include "schedule/members.h"
-#include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
 #include "schedule/wgmma/wgmma_spread.h"
 #include "search/forms/core_forms.h"

@@ -4,8 +4,6 @@
 #include <algorithm>
 
 #include "schedule/blocks.h"
-#include "schedule/mma/core.h"
-#include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "target/quirks.h"
