@@ -71,7 +71,32 @@ def training():
             "were run in the same call.\n")
     for file, device, commit in (("train_steps_h200.csv", "H200", "62e8bf3"), ("train_steps_h100.csv", "H100", "43cf98b")):
         text += f"\nOne NVIDIA {device}, commit {commit} ({of(file)}):\n\n" + training_steps(file)
-    return text + workers("H100") + workers("H200") + ranks()
+    return text + other_steps() + workers("H100") + workers("H200") + ranks()
+
+
+def other_steps():
+    """Each step of ours beside the quickest of PyTorch's in the same call and type."""
+    note, rows = read_table("training_h200.csv")
+    table = []
+    for row in (row for row in rows if row["who"] == "tilefuse"):
+        peers = [peer for peer in rows if peer["who"] != "tilefuse" and all(peer[key] == row[key] for key in ("network", "batch", "type", "call"))]
+        if peers:
+            best = min(peers, key=lambda peer: float(peer["ms"]))
+            table.append([row["network"], row["batch"], row["type"], spread(row, "ms"), row["mb"], best["who"], best["ms"], best["mb"],
+                          f"{float(best['ms']) / float(row['ms']):.2f}"])
+    return (f"\nSteps of other networks and types, on H200s ({of('training_h200.csv')} says at which commits; PyTorch's compiled form was not run):\n\n" +
+            markdown(["network", "batch", "type", "ms (p10–p90)", "MB", "PyTorch", "its ms", "its MB", "ratio"], table))
+
+
+def torchvision():
+    """Networks in f16 beside eager PyTorch in a CUDA graph, of the newest call."""
+    rows = read_table("torchvision_h200.csv")[1]
+    times = {(row["side"], row["network"], row["batch"]): float(row["ms"]) for row in rows}
+    peer = "PyTorch 2.11.0, graph beside 47b2751"
+    table = [[network, batch, f"{ms:.3f}", f"{times[peer, network, batch]:.3f}", f"{times[peer, network, batch] / ms:.2f}"]
+             for (side, network, batch), ms in times.items() if side == "47b2751" and (peer, network, batch) in times]
+    return (f"\n## torchvision's networks on a GPU\n\nf16, one NVIDIA H200, commit 47b2751, beside eager PyTorch in a CUDA graph, channels last, in turn in one call "
+            f"({of('torchvision_h200.csv')}); torch.compile was not run:\n\n" + markdown(["network", "batch", "ms", "PyTorch's graph", "ratio"], table))
 
 
 def workers(device):
@@ -194,7 +219,7 @@ def starts():
 
 
 def main():
-    sections = (networks, training, cpu_layers, tensor_cores, float32, ilpm, fusion, starts)
+    sections = (networks, torchvision, training, cpu_layers, tensor_cores, float32, ilpm, fusion, starts)
     (page.DOCS / "performance.md").write_text(INTRO + "".join(section() for section in sections), encoding="utf-8")
 
 
