@@ -21,14 +21,12 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/read_file.h"
-#include "files.h"
 #include "lower/pipeline.h"
 #include "model_options.h"
 #include "open_model.h"
 #include "output.h"
 #include "progress.h"
 #include "prose.h"
-#include "report/kernels.h"
 #include "train/lanes/rendezvous.h"
 #include "train/recipe.h"
 #include "train/run.h"
@@ -38,8 +36,6 @@
 namespace tilefuse::tool {
 namespace {
 
-constexpr int kWarmUps = 3; // steps before kernels are timed
-constexpr int kProfiled = 5;
 constexpr std::size_t kLabel = 9; // columns before the text of a line
 
 std::atomic<bool> is_interrupted = false;
@@ -62,7 +58,6 @@ struct TrainArguments : api::EngineOptions {
   bool resumes = false;
   bool forces = false;
   bool is_dry = false;
-  std::string csv; // of kernels, in a dry run
   int workers = 0; // that this process starts; 0: none
   int restarts = 0;
   double timeout = 120; // seconds
@@ -88,18 +83,13 @@ bool speaks(const train::Rendezvous *workers) {
   return workers == nullptr || workers->star.rank() == 0;
 }
 
-// What a run would be, and how long its kernels take where that is asked for.
-void dry_run(const TrainArguments &args, const api::Training &training, api::Engine &engine,
-             const api::RunWatch &watch, const std::function<void(const std::string &)> &say) {
-  train::Trainer trainer(training.recipe, *engine.device, *engine.cache,
-                         api::trainer_options(engine, training, watch));
+// What a run would be.
+void dry_run(const api::Training &training, api::Engine &engine, const api::RunWatch &watch,
+             const std::function<void(const std::string &)> &say) {
+  const train::Trainer trainer(training.recipe, *engine.device, *engine.cache,
+                               api::trainer_options(engine, training, watch));
   if (speaks(watch.workers))
     say(trainer.describe());
-  if (args.csv.empty())
-    return;
-  for (int step = 0; step < kWarmUps; ++step)
-    trainer.run_step();
-  write_files({{args.csv, to_csv(report::kernel_table(trainer.profile(kProfiled)))}});
 }
 
 void train_with(const TrainArguments &args, const train::Recipe &recipe, api::Engine &engine,
@@ -124,7 +114,7 @@ void train_with(const TrainArguments &args, const train::Recipe &recipe, api::En
     say(fmt::format("device   {} ({}; {})\n", engine.device->name(), engine.device->target().name,
                     engine.choice.why));
   if (args.is_dry)
-    return dry_run(args, training, engine, watch, say);
+    return dry_run(training, engine, watch, say);
   watch.on_step = [&](const train::StepReport &step) {
     progress.show(fmt::format("step {}  loss {:.4f}  rate {:.3g}  {:.1f} ms", step.step, step.loss,
                               step.rate, step.seconds * 1e3));
@@ -287,10 +277,7 @@ void add_train(CLI::App &app) {
       ->type_name("KEY=VALUE");
   verb->add_flag("--resume", args->resumes, "Go on from the folder's newest checkpoint");
   verb->add_flag("--force", args->forces, "Resume although the recipe differs");
-  auto *dry = verb->add_flag("--dry-run", args->is_dry, "Compile and say what would be done");
-  verb->add_option("--csv", args->csv, "Time the kernels of a step and write a table there")
-      ->type_name("FILE")
-      ->needs(dry);
+  verb->add_flag("--dry-run", args->is_dry, "Compile and say what would be done");
   verb->add_option("--workers", args->workers,
                    "Processes of this host that share the lanes of a step")
       ->check(CLI::Range(1, 1 << 16));
