@@ -143,7 +143,7 @@ private:
     return true;
   }
 
-  // Whether a group between them writes what they read (L8).
+  // Whether a group between them writes what they read.
   bool are_overtaken(const std::set<std::size_t> &made, std::size_t c) const {
     for (const std::size_t m : made)
       for (const BufferId read : read_buffers(*groups_[m]))

@@ -253,8 +253,8 @@ TEST(SimulateMatrix, TextOfMistakes) {
             "ldmatrix of 4 elements needs to fill whole values of a; got f16x8");
   EXPECT_EQ(mistake("mma.m1n1k1.f16 d[0] += a[0] * b[0]"),
             "there is no core instruction 'm1n1k1.f16'");
-  EXPECT_EQ(mistake("mma.m16n8k16.f16.f32 d[0] += b[0] * b[0]"),
-            "mma.m16n8k16.f16.f32: b needs to be a register of f16x8; got f16x4");
+  EXPECT_EQ(mistake("mma.m16n8k16.f16.f32 d[0] += d[0] * b[0]"),
+            "mma.m16n8k16.f16.f32: d needs to be a register of f16x8; got f32x4");
   EXPECT_EQ(mistake("barrier 1 33"),
             "barrier 1 needs a multiple of 32 work-items up to the block's 64; got 33");
   EXPECT_EQ(mistake("barrier 16 32"), "a barrier's number needs to be 1 to 15; got 16");
