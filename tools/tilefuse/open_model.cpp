@@ -104,7 +104,7 @@ report::Document describe(const OpenedModel &opened) {
   const auto bytes = [](std::int64_t count) { return static_cast<double>(count) * 1e-6; };
   report::Document document;
   if (!opened.precision.empty())
-    document.text("precision", opened.precision);
+    add_prose(document, "precision", opened.precision, kLabel, false);
   document.line("device",
                 fmt::format("{} ({}; {})", engine.device->name(), engine.device->target().name,
                             engine.choice.why),

@@ -8,6 +8,9 @@
 
 namespace tilefuse::tool {
 
+// Columns before the text of a report's line: "device   …".
+inline constexpr std::size_t kLabel = 9;
+
 // Each line of a text broken where the terminal ends, and going on behind `indent` blanks.
 std::string fitted(const std::string &text, std::size_t indent);
 

@@ -17,6 +17,7 @@
 #include "output.h"
 #include "picture_options.h"
 #include "progress.h"
+#include "prose.h"
 #include "run_inputs.h"
 #include "verb.h"
 
@@ -68,7 +69,8 @@ void quantize(QuantizeArguments &args) {
   const api::Engine engine(args.model.device, args.model, log_to_stderr());
   const api::Int8 int8(source, program, args.model, calibration, engine);
   report::Document document;
-  document.text("precision", int8.applied().text + to_text(int8.accuracy()));
+  add_prose(document, "precision", int8.applied().text + to_text(int8.accuracy()), kLabel,
+            args.out.is_wide);
   if (args.sensitivity)
     document.table("sensitivity", sensitivity_table(int8));
   if (!args.output.empty()) {

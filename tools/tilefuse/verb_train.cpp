@@ -36,8 +36,6 @@
 namespace tilefuse::tool {
 namespace {
 
-constexpr std::size_t kLabel = 9; // columns before the text of a line
-
 std::atomic<bool> is_interrupted = false;
 
 // The first Ctrl-C ends the run behind its step, the second at once.

@@ -20,6 +20,7 @@
 #include "output.h"
 #include "pass_options.h"
 #include "progress.h"
+#include "prose.h"
 #include "recipe_options.h"
 #include "train/tune.h"
 #include "verb.h"
@@ -93,7 +94,7 @@ model::TuneReport tune_program(const TuneArguments &args, runtime::Device &devic
                 {"--precision f16 and bf16 can be tuned"});
   const model::AppliedPrecision applied = model::apply_precision(
       import(args.model), args.model.precision, device.target(), args.model.passes.get());
-  document.text("precision", applied.summary);
+  add_prose(document, "precision", applied.summary, kLabel, args.out.is_wide);
   options.layout = args.model.layout;
   options.is_simplified = applied.is_simplified;
   return model::tune_model(applied.program, device, cache, records, options);

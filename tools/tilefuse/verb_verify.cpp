@@ -29,8 +29,6 @@ namespace {
 
 using program::HostTensor;
 
-constexpr std::size_t kLabel = 9; // columns before the text of a line
-
 struct VerifyArguments {
   ModelOptions model;
   std::vector<std::string> inputs;
@@ -129,7 +127,7 @@ void verify_onnx(const VerifyArguments &args) {
     report_fault(args, *report.fault);
   report::Document document;
   if (!applied.summary.empty())
-    document.text("precision", applied.summary);
+    add_prose(document, "precision", applied.summary, kLabel, args.out.is_wide);
   add_verdict(document, report, engine.device->name(), args);
   print(document, args.out);
 }
