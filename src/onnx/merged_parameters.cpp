@@ -127,7 +127,7 @@ private:
     auto &nodes = *graph_.mutable_node();
     nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
                                [&](const onnx::NodeProto &node) {
-                                 return node.op_type() == "Identity" &&
+                                 return node.op_type() == "Identity" && node.output_size() == 1 &&
                                         released_.contains(node.output(0));
                                }),
                 nodes.end());

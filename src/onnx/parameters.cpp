@@ -81,12 +81,24 @@ private:
                                                maker->second->op_type()) != std::end(kLinear);
   }
 
-  void add(const onnx::NodeProto &node, int input, Kind kind) {
-    std::string name = node.input(input);
-    for (auto maker = makers_.find(name);
-         maker != makers_.end() && maker->second->op_type() == "Identity";
-         maker = makers_.find(name))
+  // What Identity nodes hand on; nothing for those that hand on themselves.
+  std::string behind_identities(std::string name) const {
+    for (std::size_t steps = 0; steps <= makers_.size(); ++steps) {
+      const auto maker = makers_.find(name);
+      if (maker == makers_.end() || maker->second->op_type() != "Identity")
+        return name;
+      if (maker->second->input_size() != 1)
+        break;
       name = maker->second->input(0);
+    }
+    return {};
+  }
+
+  // A node without a result, which the import refuses, reads none.
+  void add(const onnx::NodeProto &node, int input, Kind kind) {
+    if (node.output_size() == 0)
+      return;
+    const std::string name = behind_identities(node.input(input));
     if (initializers_.contains(name))
       found_.push_back({node_, input, kind, name});
   }

@@ -67,6 +67,18 @@ TEST(MergedParameters, tensors_of_different_numbers_are_tied_on_purpose) {
   EXPECT_EQ(std::count(names.begin(), names.end(), "n2/scale"), 0);
 }
 
+TEST(MergedParameters, broken_nodes_are_left_to_the_import) {
+  ModelBuilder model = fresh("b.weight");
+  model.node("Identity", {"x"}, {})
+      .node("Identity", {}, {"u"})
+      .node("Identity", {"v"}, {"v"})
+      .node("BatchNormalization", {"n2", "u", "v", "zeros", "ones"}, {"n3"})
+      .node("BatchNormalization", {"n2", "ones", "zeros", "zeros", "ones"}, {});
+  const std::vector<std::string> names = names_of(model);
+  EXPECT_EQ(std::count(names.begin(), names.end(), "n3/variance"), 1);
+  EXPECT_EQ(names.size(), 12U);
+}
+
 TEST(MergedParameters, a_trained_model_is_written_with_them_apart) {
   Folder folder;
   const std::string from = folder.write("in.onnx", fresh("b.weight").proto.SerializeAsString());
