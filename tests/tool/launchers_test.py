@@ -14,7 +14,7 @@ import subprocess
 import time
 
 import support
-from support import DATA, ROOT, TOOL, ToolTest
+from support import ROOT, TOOL, ToolTest, mnist_recipe
 
 PYTHON = "/usr/bin/python3"
 SLURM = """
@@ -47,21 +47,13 @@ class Launchers(ToolTest):
         super().setUp()
         self.need_data()
         self.need_device("cpu")
-        place = DATA / "datasets" / "mnist_t10k"
-        (self.folder / "recipe.toml").write_text(f"""
-model = "{DATA}/models/mnist_pytorch_bn/model.onnx"
-[data]
-train = "mnist:{place}/t10k-images-idx3-ubyte.gz,{place}/t10k-labels-idx1-ubyte.gz"
-mean = [0.1307]
-std = [0.3081]
-threads = 1
-[steps]
+        (self.folder / "recipe.toml").write_text(mnist_recipe("""[steps]
 batch = 8
 lanes = 2
 limit = 3
 [optimizer]
 rate = 0.01
-""")
+"""))
         self.one = self.train("one")
 
     def train(self, name, *starter, tool=TOOL, **variables):

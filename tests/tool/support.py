@@ -80,6 +80,19 @@ class ToolTest(unittest.TestCase):
             self.skipTest(f"{DATA} is missing")
 
 
+def mnist_recipe(rest):
+    """A recipe that trains a small network with normalisations on MNIST; `rest` follows its [data]."""
+    place = DATA / "datasets" / "mnist_t10k"
+    return f"""
+model = "{DATA}/models/mnist_pytorch_bn/model.onnx"
+[data]
+train = "mnist:{place}/t10k-images-idx3-ubyte.gz,{place}/t10k-labels-idx1-ubyte.gz"
+mean = [0.1307]
+std = [0.3081]
+threads = 1
+""" + rest
+
+
 def devices_text():
     return subprocess.run([str(TOOL), "devices"], stdout=subprocess.PIPE, text=True, check=True).stdout
 

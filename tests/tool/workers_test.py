@@ -22,7 +22,7 @@ import unittest
 import numpy as np
 
 import support
-from support import DATA, TOOL, ToolTest, float_tensor, node, onnx_model, value_info
+from support import DATA, TOOL, ToolTest, float_tensor, mnist_recipe, node, onnx_model, value_info
 
 BY_MPI = "--mpi" in sys.argv
 KILLS = int(os.environ.get("TILEFUSE_KILL_ROUNDS", "3"))
@@ -41,16 +41,8 @@ class Workers(ToolTest):
         self.need_device("cpu")
         if BY_MPI and (shutil.which("mpirun") is None or not (TOOL.parents[1] / "lib/tilefuse/tilefuse_mpi.so").exists()):
             self.skipTest("no mpirun, or built without MPI")
-        place = DATA / "datasets" / "mnist_t10k"
         self.recipe = self.folder / "recipe.toml"
-        self.recipe.write_text(f"""
-model = "{DATA}/models/mnist_pytorch_bn/model.onnx"
-[data]
-train = "mnist:{place}/t10k-images-idx3-ubyte.gz,{place}/t10k-labels-idx1-ubyte.gz"
-mean = [0.1307]
-std = [0.3081]
-threads = 1
-[augment]
+        self.recipe.write_text(mnist_recipe("""[augment]
 pad_crop = 2
 [steps]
 batch = 8
@@ -60,7 +52,7 @@ limit = 6
 rate = 0.01
 [keep]
 log_steps = 2
-""")
+"""))
 
     def command(self, count, out, *more):
         train = [str(TOOL), "train", str(self.recipe), "-o", str(out), "--device", "cpu", "--threads", "1", *more]
