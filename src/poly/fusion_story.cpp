@@ -198,7 +198,7 @@ private:
   void tell_rules(const Fusion &fusion) {
     const IslSchedule schedule = to_isl(story_.tiled);
     if (const Refusal order = runs_backwards(fusion, time_of(schedule)))
-      story_.refusals.push_back("L1: " + *order);
+      story_.refusals.push_back(*order);
     for (std::string &refusal : refusals(fusion))
       story_.refusals.push_back(std::move(refusal));
   }
@@ -234,7 +234,7 @@ private:
         alone.consumers.push_back(statement.name);
     const Refusal why = is_needed_elsewhere(alone, asked_for());
     if (why)
-      story_.kept.push_back(fmt::format("{} stays: L6: {}", fmt::join(producer, ", "), *why));
+      story_.kept.push_back(fmt::format("{} stays: {}", fmt::join(producer, ", "), *why));
     return why.has_value();
   }
 

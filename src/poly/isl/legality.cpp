@@ -159,17 +159,12 @@ Refusal computes_padding(const Fusion &fusion) {
 
 std::vector<std::string> refusals(const Fusion &fusion) {
   std::vector<std::string> found;
-  const auto add = [&](const char *rule, const Refusal &refusal) {
+  for (const Refusal &refusal :
+       {misses_sources(fusion), misses_transitive_sources(fusion), splits_reduction(fusion),
+        overwrites_its_input(fusion), consumers_overwrite_its_input(fusion), is_impure(fusion),
+        computes_padding(fusion)})
     if (refusal)
-      found.push_back(fmt::format("{}: {}", rule, *refusal));
-  };
-  add("L2", misses_sources(fusion));
-  add("L3", misses_transitive_sources(fusion));
-  add("L4", splits_reduction(fusion));
-  add("L5", overwrites_its_input(fusion));
-  add("L8", consumers_overwrite_its_input(fusion));
-  add("L9", is_impure(fusion));
-  add("L10", computes_padding(fusion));
+      found.push_back(*refusal);
   return found;
 }
 
