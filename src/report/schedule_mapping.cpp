@@ -9,6 +9,7 @@
 
 #include "base/index.h"
 #include "nest/index.h"
+#include "report/core_mapping.h"
 #include "report/flat_table.h"
 #include "schedule/blocks.h"
 #include "schedule/staging.h"
@@ -133,7 +134,10 @@ std::string nest_table(const Nest &nest) {
   return to_text(table);
 }
 
-std::string layouts(const Nest &nest, const Schedule &schedule) {
+std::string layouts(const poly::Group &group, const Schedule &schedule) {
+  if (schedule::has_core(schedule))
+    return core_layouts(group, schedule);
+  const Nest &nest = group.anchor;
   std::string text;
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     const Fill fill = schedule.fills[k];
@@ -149,6 +153,8 @@ std::string layouts(const Nest &nest, const Schedule &schedule) {
 }
 
 std::string mapping(const Nest &nest, const Schedule &schedule) {
+  if (schedule::has_core(schedule))
+    return core_mapping(nest, schedule);
   const auto tiles = [&](IndexId i) {
     return (extent(nest, i) + schedule.splits[i].of_block() - 1) / schedule.splits[i].of_block();
   };

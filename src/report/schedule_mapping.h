@@ -5,6 +5,7 @@
 #include <string>
 
 #include "nest/nest.h"
+#include "poly/group.h"
 #include "schedule/schedule.h"
 
 namespace tilefuse::report {
@@ -13,10 +14,11 @@ namespace tilefuse::report {
 std::string nest_table(const nest::Nest &nest);
 
 // Per input how its tile reaches the arithmetic: read in place, staged (range, strides in memory
-// and in the buffer, per dimension) or packed (order in memory).
-std::string layouts(const nest::Nest &nest, const schedule::Schedule &schedule);
+// and in the buffer, per dimension) or packed (order in memory); with matrix instructions
+// core_layouts().
+std::string layouts(const poly::Group &group, const schedule::Schedule &schedule);
 
-// Blocks per index, lanes, register copies, loops.
+// Blocks per index, lanes, register copies, loops; with matrix instructions core_mapping().
 std::string mapping(const nest::Nest &nest, const schedule::Schedule &schedule);
 
 } // namespace tilefuse::report

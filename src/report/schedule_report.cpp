@@ -89,7 +89,7 @@ std::string to_text(const ExplainedGroup &explained, const poly::Group &group,
     return to_text(candidate_table(explained.weighed), options.style) +
            cost::explain(cost::predict(group, choice, options.target));
   });
-  add(Section::Layout, [&] { return layouts(nest, choice); });
+  add(Section::Layout, [&] { return layouts(group, choice); });
   add(Section::Threads, [&] { return mapping(nest, choice); });
   add(Section::Kernel,
       [&] { return kernel::to_text(lower::lower(group, choice, options.target)); });
