@@ -149,8 +149,10 @@ void MatrixChange::change_footprints() {
     return;
   }
   data().footprint = Footprint::Halo;
-  choose_box(nest_, schedule_, true, 1);
-  fit_windows(nest_, schedule_, target_, random_.chance(50));
+  choose_box(nest_, schedule_, 1);
+  if (random_.chance(50))
+    filter().footprint = Footprint::Resident;
+  fit_stages(nest_, schedule_, target_);
 }
 
 void MatrixChange::change_extra() {

@@ -33,13 +33,13 @@ std::optional<Schedule> sample_core(const nest::Nest &nest, const Target &target
   for (int i = 0; op != nullptr && i < kTries; ++i) {
     const std::int64_t warp_rows = random.of<std::int64_t>({1, 2, 4});
     const std::int64_t warp_columns = random.of<std::int64_t>({1, 2, 4});
-    const search::CoreSizes sizes = {.rows = warp_rows * 16 * random.between(1, 3),
-                                     .columns = warp_columns * 16 * random.between(1, 4),
-                                     .warp_rows = warp_rows,
-                                     .warp_columns = warp_columns,
-                                     .row_bytes = random.of<std::int64_t>({32, 64, 128}),
-                                     .ring = static_cast<int>(random.between(2, 5))};
-    Schedule drawn = search::core_form(nest, *op, "sample", sizes);
+    const TileSizes sizes = {.rows = warp_rows * 16 * random.between(1, 3),
+                             .columns = warp_columns * 16 * random.between(1, 4),
+                             .warp_rows = warp_rows,
+                             .warp_columns = warp_columns,
+                             .row_bytes = random.of<std::int64_t>({32, 64, 128}),
+                             .stages = static_cast<int>(random.between(2, 5))};
+    Schedule drawn = core_form(nest, *op, "sample", sizes);
     if (illegal(nest, drawn, target))
       continue;
     Schedule shuffled = drawn;

@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/index.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "target/quirks.h"
 
@@ -19,6 +20,7 @@ using nest::Nest;
 using schedule::core_op_for;
 using schedule::CoreRoles;
 using schedule::CoreTile;
+using schedule::Engine;
 using schedule::Fill;
 using schedule::Gemm;
 using schedule::kExchangeVec;
@@ -31,38 +33,14 @@ constexpr std::string_view kPlain = "mma";
 constexpr std::string_view kTf32 = "mma_tf32";
 constexpr std::string_view kBlocks = "mma_nchw32";
 constexpr std::int64_t kBlockBytes = 32;
-
-struct Sizes {
-  std::int64_t rows, columns, warp_rows, warp_columns;
-};
-
-// Warps of 64 x 64 results need 128 accumulators a work-item; smaller ones are for few blocks and
-// few channels.
-constexpr std::array<Sizes, 12> kSizes = {{
-    {256, 128, 4, 2},
-    {128, 256, 2, 4},
-    {128, 128, 2, 2},
-    {256, 64, 4, 1},
-    {64, 256, 1, 4},
-    {128, 64, 2, 2},
-    {64, 128, 2, 2},
-    {64, 64, 2, 2},
-    {128, 32, 4, 1},
-    {32, 128, 1, 4},
-    {64, 32, 2, 1},
-    {32, 32, 2, 1},
-}};
-constexpr std::array kRowBytes = {128, 64, 32};
-constexpr std::array kRings = {4, 3, 2};
+constexpr std::int64_t kAccumulators = 128; // of a work-item
 
 // What is gathered waits in 8 registers a run; addresses of two turned inputs take more.
-bool spills(const Gemm &gemm, const Target &target) {
-  constexpr std::int64_t kLanes = 32;
+bool warps_spill(const Gemm &gemm, const Target &target) {
   constexpr std::int64_t kCopies = 16;
-  constexpr std::int64_t kAccumulators = 128;
   constexpr std::int64_t kGathered = 4;
   const CoreTile &tile = gemm.tile;
-  const std::int64_t work_items = kLanes * gemm.core().warp_rows * gemm.core().warp_columns;
+  const std::int64_t work_items = kCoreLanes * tile.warps();
   if (core_gathers(gemm, gemm.roles.data))
     return tile.rows * tile.row_bytes() / 16 > kGathered * work_items;
   if (!has(target, Quirk::TurnedCopiesSpill) || !gemm.roles.data_turned ||
@@ -72,8 +50,27 @@ bool spills(const Gemm &gemm, const Target &target) {
   return tile.rows * tile.columns >= kAccumulators * work_items && chunks > kCopies * work_items;
 }
 
-} // namespace
+bool groups_spill(const Gemm &gemm, const Target &target) {
+  constexpr std::int64_t kWidest = 256;
+  const bool is_in_turn = gemm.schedule.roles.math.instances > 1;
+  if (has(target, Quirk::WideGatherSpills) && has_loading_warps(gemm.schedule) && is_in_turn &&
+      gemm.core().op->n == kWidest)
+    return true;
+  if (has(target, Quirk::BoxPlacesSpill) && gemm.schedule.store == schedule::Store::Tma &&
+      gemm.core().warp_rows > 2 && result_map(gemm).is_im2col())
+    return true;
+  return has(target, Quirk::WideResidualSpills) && has_box(gemm) && is_in_turn &&
+         gemm.tile.warp_rows * gemm.tile.warp_columns >= kAccumulators * schedule::kGroupItems &&
+         std::any_of(gemm.nest.extras.begin(), gemm.nest.extras.end(),
+                     [&](const nest::Operand &extra) {
+                       const nest::Slot &slot = gemm.nest.slots[extra.slot];
+                       return size_bytes(slot.type) == 4 &&
+                              slot.elems >= gemm.nest.slots[gemm.nest.out.slot].elems;
+                     });
+}
 
+// Rows wider than the depth fills copy nothing but padding, and tiles wider than there are channels
+// compute nothing else.
 bool wastes(const Gemm &gemm) {
   const CoreTile &tile = gemm.tile;
   const bool is_of_wgmma = is_wgmma(*gemm.core().op);
@@ -83,64 +80,81 @@ bool wastes(const Gemm &gemm) {
          (tile.row_bytes() > 32 && tile.depth >= 2 * gemm.roles.depth_points);
 }
 
-void order_core(const Nest &nest, Schedule &schedule) {
+void order_loops(const Nest &nest, Schedule &schedule) {
   const auto outputs = schedule.order.begin() + nest.output_indices;
-  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  std::stable_sort(schedule.order.begin(), outputs,
-                   [&](nest::IndexId a, nest::IndexId b) { return out.coeff[a] > out.coeff[b]; });
+  const auto by_memory = [&](auto begin, auto end, const nest::Operand &operand) {
+    const nest::Linear flat = nest::flat(operand, nest.indices.size());
+    std::stable_sort(begin, end, [&](nest::IndexId a, nest::IndexId b) {
+      return flat.coeff[a] > flat.coeff[b];
+    });
+  };
+  by_memory(schedule.order.begin(), outputs, nest.out);
   const CoreRoles roles = core_roles(nest, schedule);
-  if (roles.depths.size() == 1 || roles.has_blocks()) {
-    const nest::IndexId depth{roles.depth()};
-    schedule.order.erase(std::find(schedule.order.begin(), schedule.order.end(), depth));
-    schedule.order.push_back(depth);
-    return;
-  }
-  const nest::Linear in = nest::flat(nest.inputs[0], nest.indices.size());
-  std::stable_sort(outputs, schedule.order.end(),
-                   [&](nest::IndexId a, nest::IndexId b) { return in.coeff[a] > in.coeff[b]; });
+  if (roles.depths.size() > 1 && !roles.has_blocks())
+    return by_memory(outputs, schedule.order.end(), nest.inputs[0]);
+  const auto depth = std::find(schedule.order.begin(), schedule.order.end(), roles.depth());
+  std::rotate(depth, depth + 1, schedule.order.end());
+  // The blocks around it, which tensor copies step over.
+  const auto blocks = std::find(outputs, schedule.order.end(), roles.depths.front());
+  if (roles.has_blocks() && is_wgmma(*schedule.core.op))
+    std::rotate(blocks, blocks + 1, schedule.order.end() - 1);
+}
+
+} // namespace
+
+bool pays(const Nest &nest, const Schedule &schedule, const Target &target) {
+  if (illegal(nest, schedule, target))
+    return false;
+  const Gemm gemm = gemm_of(nest, schedule);
+  const auto spill = is_wgmma(*schedule.core.op) ? groups_spill : warps_spill;
+  return !wastes(gemm) && !spill(gemm, target);
+}
+
+NamedSchedule misfit(std::string_view name, const Nest &nest, const Schedule &last,
+                     const Target &target) {
+  return misfit(name, illegal(nest, last, target).value_or("every tile is mostly empty"));
 }
 
 Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
-                   const CoreSizes &sizes) {
+                   const TileSizes &sizes) {
   Schedule schedule = scalar_schedule(nest);
   schedule.name = name;
   schedule.lanes = LaneKind::WorkItem;
   schedule.core = {.op = &op,
                    .rows = sizes.rows,
                    .warp_rows = sizes.warp_rows,
-                   .warp_columns = sizes.warp_columns};
+                   .warp_columns = sizes.warp_columns,
+                   .swap_ab = sizes.swap_ab};
+  schedule.roles.math.instances = sizes.turns;
+  const bool is_of_wgmma = is_wgmma(op);
   for (schedule::Pipe &pipe : schedule.pipes)
-    pipe = {.engine = schedule::Engine::CpAsync, .stages = sizes.ring};
-  order_core(nest, schedule);
+    pipe = {.engine = is_of_wgmma ? Engine::Tma : Engine::CpAsync, .stages = sizes.stages};
+  order_loops(nest, schedule);
   const CoreRoles roles = core_roles(nest, schedule);
   Split &channel = schedule.splits[at(roles.channel)];
   channel.tile = sizes.columns;
   channel.vec = roles.filter_turned ? kExchangeVec : sizes.columns / sizes.warp_columns / 8;
   schedule.splits[at(roles.depth())].tile = sizes.row_bytes / size_bytes(op.a.type);
-  if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned && !roles.has_blocks())
+  if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned &&
+      (is_of_wgmma || !roles.has_blocks()))
     schedule.fills[at(roles.filter)] = Fill::Packed;
-  if (core_gathers(gemm_of(nest, schedule), roles.data))
-    schedule.pipes[at(roles.data)].engine = schedule::Engine::Items;
+  if (!is_of_wgmma && core_gathers(gemm_of(nest, schedule), roles.data))
+    schedule.pipes[at(roles.data)].engine = Engine::Items;
   return schedule;
 }
 
 std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
-  if (no_core_roles(nest))
-    return found;
-  const CoreOp *op = core_op_for(nest, tf32);
+  const CoreOp *op = no_core_roles(nest) ? nullptr : core_op_for(nest, tf32);
   if (op == nullptr)
     return found;
-  for (const Sizes &sizes : kSizes)
+  for (TileSizes sizes : kWarpTiles)
     for (const std::int64_t row_bytes : kRowBytes)
-      for (const int ring : kRings) {
-        Schedule schedule = core_form(
-            nest, *op, tf32 ? kTf32 : kPlain,
-            {sizes.rows, sizes.columns, sizes.warp_rows, sizes.warp_columns, row_bytes, ring});
-        if (illegal(nest, schedule, target))
-          continue;
-        const Gemm gemm = gemm_of(nest, schedule);
-        if (!wastes(gemm) && !spills(gemm, target))
+      for (const int stages : kWarpStages) {
+        sizes.row_bytes = row_bytes;
+        sizes.stages = stages;
+        Schedule schedule = core_form(nest, *op, tf32 ? kTf32 : kPlain, sizes);
+        if (pays(nest, schedule, target))
           found.push_back(std::move(schedule));
       }
   return found;
@@ -161,16 +175,15 @@ NamedSchedule blocks_schedule(const Nest &nest, const Target &target) {
   if (op == nullptr || !roles.has_blocks() || block * size_bytes(op->a.type) != kBlockBytes)
     return misfit(kBlocks,
                   fmt::format("its channels do not lie in blocks of {} bytes", kBlockBytes));
-  std::string reason;
-  for (const CoreSizes &sizes :
-       {CoreSizes{128, 128, 2, 2}, CoreSizes{128, 64, 2, 2}, CoreSizes{64, 32, 2, 1}}) {
+  NamedSchedule found;
+  for (const TileSizes &sizes :
+       {TileSizes{128, 128, 2, 2}, TileSizes{128, 64, 2, 2}, TileSizes{64, 32, 2, 1}}) {
     Schedule schedule = core_form(nest, *op, kBlocks, sizes);
-    const std::optional<std::string> wrong = illegal(nest, schedule, target);
-    if (!wrong && !wastes(gemm_of(nest, schedule)))
+    if (!illegal(nest, schedule, target) && !wastes(gemm_of(nest, schedule)))
       return {std::move(schedule), {}};
-    reason = wrong.value_or("every tile is mostly empty");
+    found = misfit(kBlocks, nest, schedule, target);
   }
-  return misfit(kBlocks, reason);
+  return found;
 }
 
 } // namespace
@@ -185,11 +198,9 @@ NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const
     return misfit(name, "no instruction multiplies its types");
   const std::vector<Schedule> all = core_schedules(nest, target, name == kTf32);
   if (all.empty()) {
-    const Schedule last =
-        core_form(nest, *op, name,
-                  {kSizes.back().rows, kSizes.back().columns, kSizes.back().warp_rows,
-                   kSizes.back().warp_columns, kRowBytes.back(), kRings.back()});
-    return misfit(name, illegal(nest, last, target).value_or("every tile is mostly empty"));
+    TileSizes last = kWarpTiles.back();
+    last.row_bytes = kRowBytes.back();
+    return misfit(name, nest, core_form(nest, *op, name, last), target);
   }
   return {filling(all, target, [&](const Schedule &each) { return blocks(nest, each); }), {}};
 }

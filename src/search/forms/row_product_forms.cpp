@@ -25,19 +25,15 @@ constexpr std::string_view kName = "rows_mma";
 constexpr std::int64_t kMostWarps = 8;
 constexpr std::int64_t kChunks = 8; // 16 bytes each, of a row that is copied
 
-struct Sizes {
-  std::int64_t warps = 1, columns = 0, depth = 0;
-};
-
-// One of the products.
-Schedule product_form(const Nest &nest, const CoreOp &op, const Sizes &sizes) {
+// One of the products, of all columns and all of the depth.
+Schedule product_form(const Nest &nest, const CoreOp &op, std::int64_t warps, std::int64_t columns,
+                      std::int64_t depth) {
   Schedule schedule =
       core_form(nest, op, kName,
-                {.rows = kCoreRows * sizes.warps,
-                 .columns = sizes.columns,
-                 .warp_rows = sizes.warps,
-                 .row_bytes = sizes.depth * static_cast<std::int64_t>(size_bytes(op.a.type)),
-                 .ring = 1});
+                {.rows = kCoreRows * warps,
+                 .columns = columns,
+                 .warp_rows = warps,
+                 .row_bytes = depth * static_cast<std::int64_t>(size_bytes(op.a.type))});
   const schedule::CoreRoles roles = core_roles(nest, schedule);
   if (!roles.filter_turned)
     schedule.splits[roles.channel].vec = schedule::kPairs;
@@ -72,12 +68,12 @@ std::vector<Schedule> row_product_schedules(const poly::Group &group, const Targ
     for (const std::int64_t chunks : {kChunks, kChunks / 2}) {
       const std::int64_t shared = std::lcm(kCoreRows, kCoreLanes * warps / chunks);
       const std::int64_t keys = whole(poly::row_keys(group), shared);
-      Schedule schedule = product_form(group.anchor, *two, {warps, columns, keys});
+      Schedule schedule = product_form(group.anchor, *two, warps, columns, keys);
       schedule.fills[at(poly::row_input(group))] = schedule::Fill::Produced;
       schedule.pipes[at(poly::row_input(group))] = {};
       schedule.producers.resize(group.producers.size());
       member_schedule(schedule, first) = product_form(
-          nest, *one, {warps, keys, std::max<std::int64_t>(16, power(roles.depth_points))});
+          nest, *one, warps, keys, std::max<std::int64_t>(16, power(roles.depth_points)));
       if (!illegal(group, schedule, target))
         found.push_back(std::move(schedule));
     }

@@ -3,21 +3,20 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <span>
 
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/legal.h"
-#include "schedule/local_memory.h"
 #include "schedule/wgmma/wgmma_ahead.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/core_forms.h"
+#include "search/forms/core_tiles.h"
 #include "search/forms/part_forms.h"
-#include "search/forms/roles.h"
-#include "search/forms/wgmma_menu.h"
 #include "search/forms/wgmma_sizes.h"
 #include "target/features.h"
 #include "target/quirks.h"
@@ -28,47 +27,49 @@ namespace {
 using nest::Nest;
 using schedule::CoreRoles;
 using schedule::Engine;
-using schedule::Fill;
+using schedule::Footprint;
 using schedule::Gemm;
 using schedule::kGroupRows;
 using schedule::kPanelVec;
 using schedule::no_core_roles;
-using schedule::Pipe;
 using schedule::scalar_schedule;
 using schedule::Schedule;
-using schedule::Split;
+using schedule::Store;
 using schedule::wgmma_op_for;
 
-// By kind of form; beside them the same of f32 rounded to tf32.
-enum Kind { kPlain, kStored, kSwapped, kWindowed, kStreamed, kGathered };
-constexpr std::size_t kKinds = 6;
-constexpr auto kNames = std::to_array<std::string_view>(
-    {"wgmma", "wgmma_store", "wgmma_swapped", "wgmma_window", "wgmma_stream", "wgmma_gather",
-     "wgmma_tf32", "wgmma_tf32_store", "wgmma_tf32_swapped", "wgmma_tf32_window",
-     "wgmma_tf32_stream", "wgmma_tf32_gather"});
-static_assert(kNames.size() == 2 * kKinds);
+// A kind of form: its tiles, and how inputs and results travel.
+struct Kind {
+  std::string_view name;      // "wgmma_" and so on
+  std::string_view tf32_name; // the same of f32 rounded to tf32
+  std::span<const TileSizes> tiles = kGroupTiles;
+  Engine data = Engine::Tma;
+  Footprint footprint = Footprint::Step; // of the data; windows: tiles are boxes of pixels
+  Footprint filter = Footprint::Step;
+  Store store = Store::Direct;
+};
+constexpr auto kKinds = std::to_array<Kind>({
+    {"wgmma", "wgmma_tf32"},
+    {.name = "wgmma_store", .tf32_name = "wgmma_tf32_store", .store = Store::Tma},
+    {"wgmma_swapped", "wgmma_tf32_swapped", kSwappedTiles},
+    {.name = "wgmma_window",
+     .tf32_name = "wgmma_tf32_window",
+     .tiles = kWindowTiles,
+     .footprint = Footprint::Halo,
+     .filter = Footprint::Resident},
+    {.name = "wgmma_stream",
+     .tf32_name = "wgmma_tf32_stream",
+     .tiles = kWindowTiles,
+     .footprint = Footprint::Halo},
+    {.name = "wgmma_gather", .tf32_name = "wgmma_tf32_gather", .data = Engine::CpAsync},
+});
+constexpr const Kind &kPlain = kKinds[0], &kStored = kKinds[1], &kSwapped = kKinds[2],
+                     &kWindowed = kKinds[3], &kStreamed = kKinds[4], &kGathered = kKinds[5];
 constexpr std::string_view kClustered = "wgmma_cluster";
 
-// Whether tiles are boxes that all taps read from a window; beside a filter that is not kept where
-// it streams.
-bool has_windows(Kind kind) { return kind == kWindowed || kind == kStreamed; }
-
-// What besides its sizes tells a form from another.
-struct Form {
-  std::string_view name;
-  Kind kind = kPlain;
-  bool is_boxed = false; // pixels of a tile are a box
-  bool is_swapped = false;
-  std::int64_t row_bytes = 128; // of a step's depth
-  std::int64_t neighbours = 1;  // pixels of a row of the ring, of blocks
-};
-
-constexpr std::array kRowBytes = {128, 64, 32};
 constexpr std::array kVecs = {16, 8, 4, 2};
 constexpr std::array kNeighbours = {4, 2, 1};
 constexpr std::int64_t kMostStored = 16;  // bytes, by a work-item at once
 constexpr std::int64_t kNarrow = 64;      // columns
-constexpr int kFirstStages = 2;           // until sizes are known
 constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
 
 // As any of its schedules has them.
@@ -80,57 +81,40 @@ CoreRoles roles_of(const Nest &nest) {
   return core_roles(nest, schedule);
 }
 
-Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Form &form,
-                        const TileSizes &sizes, const Target &target) {
-  Schedule schedule = scalar_schedule(nest);
-  schedule.name = form.name;
-  schedule.lanes = LaneKind::WorkItem;
-  schedule.core = {.op = &op,
-                   .rows = sizes.rows,
-                   .warp_rows = sizes.group_rows,
-                   .warp_columns = sizes.group_columns,
-                   .swap_ab = form.is_swapped};
-  schedule.roles.math.instances = sizes.turns;
-  order_core(nest, schedule);
-  const CoreRoles roles = core_roles(nest, schedule);
-  for (Pipe &pipe : schedule.pipes)
-    pipe = {.engine = Engine::Tma, .stages = kFirstStages};
-  if (form.kind == kGathered)
-    schedule.pipes[at(roles.data)].engine = Engine::CpAsync;
-  Split &channel = schedule.splits[at(roles.channel)];
-  channel.tile = sizes.op_columns * sizes.group_columns;
+// Neighbouring channels that a work-item stores: 16 bytes at most, as halves of sectors are stored
+// slowly.
+std::int64_t run_of(const Nest &nest, const CoreRoles &roles, const Kind &kind,
+                    const TileSizes &sizes) {
   const std::int64_t channels = roles.channel_points;
-  // 16 bytes at most: halves of sectors are stored slowly.
-  const std::int64_t result_bytes = size_bytes(type_of(nest, nest.out));
-  const auto *vec = std::find_if(kVecs.begin(), kVecs.end() - 1, [&](int v) {
-    return v * result_bytes <= kMostStored && channels % (4 * v) == 0 &&
-           sizes.op_columns % (4 * v) == 0;
-  });
-  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  const bool stores_halves = result_bytes == 2 && out.coeff[at(roles.channel)] == 1;
-  const bool is_kept = form.kind == kWindowed;
-  const bool is_dealt = channels % kSwappedDeal == 0 && (!roles.filter_turned || is_kept);
-  channel.vec = form.is_swapped                              ? (is_dealt ? 2 : 1)
-                : !roles.filter_turned                       ? *vec
-                : stores_halves && channels % kPanelVec == 0 ? static_cast<int>(kPanelVec)
-                                                             : kVecs.back();
-  schedule.splits[at(roles.depth())].tile = form.row_bytes / size_bytes(op.a.type);
-  if (roles.has_blocks()) {
-    const auto found =
-        std::find(schedule.order.begin(), schedule.order.end(), nest::IndexId{roles.depths[0]});
-    std::rotate(found, found + 1, schedule.order.end() - 1);
+  const std::int64_t bytes = size_bytes(type_of(nest, nest.out));
+  const bool is_kept = kind.filter == Footprint::Resident;
+  if (sizes.swap_ab)
+    return channels % kSwappedDeal == 0 && (!roles.filter_turned || is_kept) ? 2 : 1;
+  if (roles.filter_turned) {
+    const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+    const bool stores_halves = bytes == 2 && out.coeff[at(roles.channel)] == 1;
+    return stores_halves && channels % kPanelVec == 0 ? kPanelVec : kVecs.back();
   }
-  if (form.is_boxed)
-    choose_box(nest, schedule, has_windows(form.kind), form.neighbours);
-  if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned)
-    schedule.fills[at(roles.filter)] = Fill::Packed;
-  if (has_windows(form.kind))
-    fit_windows(nest, schedule, target, is_kept);
-  else
-    set_step_stages(schedule, ring_for(nest, schedule, target));
+  return *std::find_if(kVecs.begin(), kVecs.end() - 1, [&](int v) {
+    return v * bytes <= kMostStored && channels % (4 * v) == 0 &&
+           sizes.columns / sizes.warp_columns % (4 * v) == 0;
+  });
+}
+
+// Of boxes of pixels, with so many neighbours in a row of the ring, where there are any.
+Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Kind &kind,
+                        const TileSizes &sizes, std::int64_t neighbours, const Target &target) {
+  Schedule schedule = core_form(nest, op, op.tf32 ? kind.tf32_name : kind.name, sizes);
+  const CoreRoles roles = core_roles(nest, schedule);
+  schedule.pipes[at(roles.data)].engine = kind.data;
+  schedule.pipes[at(roles.data)].footprint = kind.footprint;
+  schedule.pipes[at(roles.filter)].footprint = kind.filter;
+  schedule.splits[at(roles.channel)].vec = run_of(nest, roles, kind, sizes);
+  if (neighbours > 0)
+    choose_box(nest, schedule, neighbours);
   if (tile_grid(gemm_of(nest, schedule)).tiles() > target.compute_units)
     schedule.tiles.persistent = target.compute_units;
-  assign_roles(nest, schedule, target);
+  fit_stages(nest, schedule, target);
   return schedule;
 }
 
@@ -144,49 +128,52 @@ Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
   return schedule;
 }
 
+// The instruction of a tile, or null.
+const CoreOp *op_of(const Nest &nest, const TileSizes &sizes, bool tf32) {
+  const std::int64_t columns =
+      sizes.swap_ab ? sizes.rows / sizes.warp_rows : sizes.columns / sizes.warp_columns;
+  return wgmma_op_for(nest, {.columns = columns, .tf32 = tf32, .swap_ab = sizes.swap_ab});
+}
+
+// The same with results that leave by tensor stores, in whole lines.
+std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule schedule) {
+  schedule.store = Store::Tma;
+  if (size_bytes(type_of(nest, nest.out)) == 2)
+    schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back();
+  fit_stages(nest, schedule, target);
+  return pays(nest, schedule, target) ? std::optional(std::move(schedule)) : std::nullopt;
+}
+
+// What forms are of.
+struct Forms {
+  const Nest &nest;
+  const Target &target;
+  const Kind &kind;
+  bool tf32 = false;
+};
+
 // The sizes with the widest rows that the depth fills.
-std::optional<Schedule> form_of(const Nest &nest, const Target &target, const TileSizes &sizes,
-                                Form form, bool tf32) {
-  const CoreOp *op = wgmma_op_for(
-      nest, {.columns = form.is_swapped ? sizes.rows / sizes.group_rows : sizes.op_columns,
-             .tf32 = tf32,
-             .swap_ab = form.is_swapped});
+std::optional<Schedule> form_of(const Forms &of, TileSizes sizes, std::int64_t neighbours) {
+  const CoreOp *op = op_of(of.nest, sizes, of.tf32);
   for (const std::int64_t row_bytes : kRowBytes) {
     if (op == nullptr)
       break;
-    form.row_bytes = row_bytes;
-    Schedule schedule = wgmma_schedule(nest, *op, form, sizes, target);
-    if (illegal(nest, schedule, target))
-      continue;
-    const Gemm gemm = gemm_of(nest, schedule);
-    if (!wastes(gemm) && !spills(gemm, target))
-      return schedule;
+    sizes.row_bytes = row_bytes;
+    Schedule schedule = wgmma_schedule(of.nest, *op, of.kind, sizes, neighbours, of.target);
+    if (pays(of.nest, schedule, of.target))
+      return of.kind.store == Store::Tma ? stored(of.nest, of.target, std::move(schedule))
+                                         : schedule;
   }
   return {};
 }
 
-// The same with results that leave by tensor stores.
-std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule schedule,
-                               std::string_view name) {
-  schedule.name = name;
-  schedule.store = schedule::Store::Tma;
-  if (size_bytes(type_of(nest, nest.out)) == 2)
-    schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back(); // whole lines
-  set_step_stages(schedule, ring_for(nest, schedule, target));
-  assign_roles(nest, schedule, target);
-  const bool fits = !illegal(nest, schedule, target) && !spills(gemm_of(nest, schedule), target);
-  return fits ? std::optional(std::move(schedule)) : std::nullopt;
-}
-
 // Boxes of blocks by the neighbours in a row of the ring, which are copied as fast as one: fewer
 // where fewer points are none.
-void add_blocks(const Nest &nest, const Target &target, const TileSizes &sizes, Form form,
-                bool tf32, std::vector<Schedule> &found) {
+void add_blocks(const Forms &of, const TileSizes &sizes, std::vector<Schedule> &found) {
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
   for (const std::int64_t neighbours : kNeighbours) {
-    form.neighbours = neighbours;
-    std::optional<Schedule> schedule = form_of(nest, target, sizes, form, tf32);
-    const std::int64_t rows = schedule ? tile_grid(gemm_of(nest, *schedule)).rows : fewest;
+    std::optional<Schedule> schedule = form_of(of, sizes, neighbours);
+    const std::int64_t rows = schedule ? tile_grid(gemm_of(of.nest, *schedule)).rows : fewest;
     if (rows >= fewest)
       continue;
     fewest = rows;
@@ -194,44 +181,35 @@ void add_blocks(const Nest &nest, const Target &target, const TileSizes &sizes, 
   }
 }
 
-// Legal schedules of a kind, larger tiles first.
-std::vector<Schedule> forms_of(const Nest &nest, const Target &target, Kind kind, bool tf32) {
+// Legal schedules of a kind, larger tiles first. Boxes where nothing else copies the pixels, or an
+// im2col map is slow at it (cost/wgmma_model).
+std::vector<Schedule> forms_of(const Forms &of) {
   std::vector<Schedule> found;
-  const std::string_view name = kNames[static_cast<std::size_t>(kind) + (tf32 ? kKinds : 0)];
-  const bool in_blocks = roles_of(nest).has_blocks();
-  const auto add = [&](const TileSizes &sizes, bool is_boxed, bool is_swapped) {
-    std::optional<Schedule> schedule =
-        form_of(nest, target, sizes, {name, kind, is_boxed, is_swapped}, tf32);
-    if (schedule && kind == kStored)
-      schedule = stored(nest, target, std::move(*schedule), name);
+  const auto add = [&](const TileSizes &sizes, std::int64_t neighbours) {
+    std::optional<Schedule> schedule = form_of(of, sizes, neighbours);
     if (schedule)
-      found.push_back(std::move(*schedule));
-    return schedule.has_value();
+      found.push_back(*schedule);
+    return schedule && data_map(gemm_of(of.nest, *schedule)).lower.size() <= 2;
   };
-  if (has_windows(kind)) {
-    for (const TileSizes &sizes : kWindowSizes)
-      add(sizes, true, false);
-    for (const TileSizes &sizes : kSwappedWindowSizes)
-      if (kind != kStreamed || sizes.turns > 1 || !has(target, Quirk::SwappedStreamSpills))
-        add(sizes, true, true);
-    return found;
-  }
-  const bool is_swapped = kind == kSwapped;
-  const std::span<const TileSizes> all =
-      is_swapped ? std::span<const TileSizes>(kSwappedSizes) : std::span<const TileSizes>(kSizes);
-  for (const TileSizes &sizes : all) {
-    if (in_blocks && kind == kPlain) {
-      add_blocks(nest, target, sizes, {name, kind, true, false}, tf32, found);
+  const bool in_blocks = roles_of(of.nest).has_blocks() && &of.kind == &kPlain;
+  const bool spills = &of.kind == &kStreamed && has(of.target, Quirk::SwappedStreamSpills);
+  for (const TileSizes &sizes : of.kind.tiles) {
+    if (in_blocks)
+      add_blocks(of, sizes, found);
+    else if (of.kind.footprint == Footprint::Step && (add(sizes, 0) || &of.kind == &kGathered))
       continue;
-    }
-    // Boxes where nothing else copies the pixels, or an im2col map is slow at it
-    // (cost/wgmma_model).
-    if ((!add(sizes, false, is_swapped) ||
-         data_map(gemm_of(nest, found.back())).lower.size() > 2) &&
-        kind != kGathered)
-      add(sizes, true, is_swapped);
+    else if (!spills || !sizes.swap_ab || sizes.turns > 1)
+      add(sizes, 1);
   }
   return found;
+}
+
+void append(std::vector<Schedule> &found, std::vector<Schedule> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(found));
+}
+
+bool can_run(const Nest &nest, const Target &target) {
+  return !no_core_roles(nest) && has(target, Feature::WarpgroupMatrix);
 }
 
 // Tiles that take about as long as their results, for whose boxes a ring gives up a buffer, or wide
@@ -262,11 +240,7 @@ bool suits_swapping(const Nest &nest, const Target &target) {
 std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Target &target,
                                    int buffers) {
   schedule.extra = {.engine = Engine::Tma, .stages = buffers};
-  if (halo_stages(schedule) > 0)
-    fit_windows(nest, schedule, target, has_resident(schedule));
-  else
-    set_step_stages(schedule, ring_for(nest, schedule, target));
-  assign_roles(nest, schedule, target);
+  fit_stages(nest, schedule, target);
   return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
 }
 
@@ -300,29 +274,27 @@ void add_gaining_ahead(const Nest &nest, const Target &target, std::vector<Sched
 
 std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
-  if (no_core_roles(nest) || !has(target, Feature::WarpgroupMatrix))
+  if (!can_run(nest, target))
     return found;
-  for (const Kind kind : {kPlain, kStored, kSwapped, kWindowed, kStreamed, kGathered})
-    for (Schedule &schedule : forms_of(nest, target, kind, tf32))
-      found.push_back(std::move(schedule));
+  for (const Kind &kind : kKinds)
+    append(found, forms_of({nest, target, kind, tf32}));
   add_ahead(nest, target, found);
   return found;
 }
 
 std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
-  if (no_core_roles(nest) || !has(target, Feature::WarpgroupMatrix))
+  if (!can_run(nest, target))
     return found;
-  const auto add = [&](Kind kind) {
-    for (Schedule &schedule : forms_of(nest, target, kind, tf32))
-      found.push_back(std::move(schedule));
-  };
+  const auto add = [&](const Kind &kind) { append(found, forms_of({nest, target, kind, tf32})); };
   add(kPlain);
   if (std::any_of(found.begin(), found.end(),
-                  [&](const Schedule &plain) { return exchanges(gemm_of(nest, plain)); }))
-    for (Schedule &schedule : forms_of(nest, target, kStored, tf32))
-      if (suits_storing(nest, schedule))
-        found.push_back(std::move(schedule));
+                  [&](const Schedule &plain) { return exchanges(gemm_of(nest, plain)); })) {
+    add(kStored);
+    std::erase_if(found, [&](const Schedule &each) {
+      return each.store == Store::Tma && !suits_storing(nest, each);
+    });
+  }
   if (suits_swapping(nest, target))
     add(kSwapped);
   if (has_taps(nest))
@@ -334,9 +306,8 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
 }
 
 std::vector<Schedule> streamed_wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
-  const bool suits =
-      !no_core_roles(nest) && has(target, Feature::WarpgroupMatrix) && has_taps(nest);
-  return suits ? forms_of(nest, target, kStreamed, tf32) : std::vector<Schedule>{};
+  return can_run(nest, target) && has_taps(nest) ? forms_of({nest, target, kStreamed, tf32})
+                                                 : std::vector<Schedule>{};
 }
 
 std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const Target &target,
@@ -345,15 +316,18 @@ std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const 
 }
 
 std::vector<std::string> wgmma_algorithms() {
-  std::vector<std::string> names(kNames.begin(), kNames.end());
+  std::vector<std::string> names;
+  for (const auto name : {&Kind::name, &Kind::tf32_name})
+    for (const Kind &kind : kKinds)
+      names.emplace_back(kind.*name);
   names.emplace_back(kClustered);
   names.emplace_back(kPartsName);
   return names;
 }
 
 bool is_wgmma_algorithm(std::string_view name) {
-  return name == kClustered || name == kPartsName ||
-         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  const std::vector<std::string> names = wgmma_algorithms();
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 namespace {
@@ -386,22 +360,21 @@ NamedSchedule on_clusters(const Nest &nest, const std::vector<Schedule> &all,
 NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, const Target &target) {
   if (const std::optional<std::string> reason = no_core_roles(nest))
     return misfit(name, *reason);
-  const bool is_on_cluster = name == kClustered || name == kPartsName;
-  const auto number = static_cast<std::size_t>(
-      std::find(kNames.begin(), kNames.end(), is_on_cluster ? kNames[kPlain] : name) -
-      kNames.begin());
-  const auto kind = static_cast<Kind>(number % kKinds);
-  const bool tf32 = number >= kKinds;
-  const CoreOp *op =
-      wgmma_op_for(nest, {.columns = kGroupRows, .tf32 = tf32, .swap_ab = kind == kSwapped});
+  const auto *named = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind &each) {
+    return name == each.name || name == each.tf32_name;
+  });
+  const Kind &kind = named == kKinds.end() ? kPlain : *named; // of clusters and parts
+  const bool tf32 = name == kind.tf32_name;
+  const TileSizes last = {64, 64, 1, 1, 1, &kind == &kSwapped, kRowBytes.front()};
+  const CoreOp *op = op_of(nest, last, tf32);
   if (op == nullptr)
     return misfit(name, "no instruction multiplies its types");
-  const std::vector<Schedule> all = forms_of(nest, target, kind, tf32);
+  const std::vector<Schedule> all = forms_of({nest, target, kind, tf32});
   if (all.empty()) {
-    Schedule last = wgmma_schedule(nest, *op, {name, kind, has_windows(kind), kind == kSwapped},
-                                   {64, 64, 1, 1}, target);
-    last.store = kind == kStored ? schedule::Store::Tma : schedule::Store::Direct;
-    return misfit(name, illegal(nest, last, target).value_or("every tile is mostly empty"));
+    const bool is_boxed = kind.footprint == Footprint::Halo;
+    Schedule none = wgmma_schedule(nest, *op, kind, last, is_boxed ? 1 : 0, target);
+    none.store = kind.store;
+    return misfit(name, nest, none, target);
   }
   if (name == kPartsName)
     return named_in_parts(nest, all, wgmma_schedules(nest, target, false), target);

@@ -10,22 +10,16 @@
 #include "schedule/mma/core_legal.h"
 #include "schedule/mma/core_pipes.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/wgmma_panels.h"
-#include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
 #include "search/forms/roles.h"
-#include "target/quirks.h"
 
 namespace tilefuse::search {
 namespace {
 
 using nest::Nest;
 using schedule::CoreRoles;
-using schedule::Footprint;
 using schedule::Gemm;
-using schedule::kGroupItems;
 using schedule::kWindowPixels;
-using schedule::Pipe;
 using schedule::Schedule;
 using schedule::Split;
 
@@ -61,7 +55,8 @@ struct BoxSearch {
 
 } // namespace
 
-void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed, std::int64_t neighbours) {
+void choose_box(const Nest &nest, Schedule &schedule, std::int64_t neighbours) {
+  const bool is_windowed = halo_stages(schedule) > 0;
   const CoreRoles roles = core_roles(nest, schedule);
   std::vector<nest::IndexId> indices(roles.pixels.rbegin(), roles.pixels.rend());
   std::int64_t rows = schedule.core.rows;
@@ -91,25 +86,7 @@ void choose_box(const Nest &nest, Schedule &schedule, bool is_windowed, std::int
     schedule.splits[at(indices[i])].tile = search.best[i];
 }
 
-bool spills(const Gemm &gemm, const Target &target) {
-  constexpr std::int64_t kAccumulators = 128;
-  constexpr std::int64_t kWidest = 256;
-  if (has(target, Quirk::WideGatherSpills) && has_loading_warps(gemm.schedule) &&
-      gemm.schedule.roles.math.instances > 1 && gemm.core().op->n == kWidest)
-    return true;
-  if (has(target, Quirk::BoxPlacesSpill) && gemm.schedule.store == schedule::Store::Tma &&
-      gemm.core().warp_rows > 2 && result_map(gemm).is_im2col())
-    return true;
-  return has(target, Quirk::WideResidualSpills) && has_box(gemm) &&
-         gemm.schedule.roles.math.instances > 1 &&
-         gemm.tile.warp_rows * gemm.tile.warp_columns >= kAccumulators * kGroupItems &&
-         std::any_of(gemm.nest.extras.begin(), gemm.nest.extras.end(),
-                     [&](const nest::Operand &extra) {
-                       const nest::Slot &slot = gemm.nest.slots[extra.slot];
-                       return size_bytes(slot.type) == 4 &&
-                              slot.elems >= gemm.nest.slots[gemm.nest.out.slot].elems;
-                     });
-}
+namespace {
 
 // Why there are no such windows, or not so many.
 std::optional<std::string> wrong_windows(const Gemm &gemm) {
@@ -119,23 +96,24 @@ std::optional<std::string> wrong_windows(const Gemm &gemm) {
   return {};
 }
 
-void fit_windows(const Nest &nest, Schedule &schedule, const Target &target, bool keeps_filter) {
+// As many windows as there is room for beside the filter.
+void fit_windows(const Nest &nest, Schedule &schedule, const Target &target) {
   constexpr int kMostWindows = 4;
   constexpr int kLeastWindows = 2;
   constexpr int kLeastRing = 4; // before a third window
-  const CoreRoles roles = core_roles(nest, schedule);
-  Pipe &data = schedule.pipes[at(roles.data)];
-  Pipe &filter = schedule.pipes[at(roles.filter)];
-  data.footprint = Footprint::Halo;
-  filter.footprint = keeps_filter ? Footprint::Resident : Footprint::Step;
-  filter.stages = keeps_filter ? static_cast<int>(core_steps(gemm_of(nest, schedule))) : kLeastRing;
-  for (data.stages = kMostWindows; data.stages > kLeastWindows; --data.stages)
+  const bool is_kept = has_resident(schedule);
+  set_step_stages(schedule,
+                  is_kept ? static_cast<int>(core_steps(gemm_of(nest, schedule))) : kLeastRing);
+  int &windows = data_pipe(nest, schedule).stages;
+  for (windows = kMostWindows; windows > kLeastWindows; --windows)
     if (!wrong_windows(gemm_of(nest, schedule)) &&
         local_bytes(local_buffers(nest, schedule)) <= target.local_bytes)
       break;
-  if (!keeps_filter && !wrong_windows(gemm_of(nest, schedule)))
-    filter.stages = ring_for(nest, schedule, target);
+  if (!is_kept && !wrong_windows(gemm_of(nest, schedule)))
+    set_step_stages(schedule, ring_for(nest, schedule, target));
 }
+
+} // namespace
 
 int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
   int stages = kMostRing;
@@ -145,6 +123,14 @@ int ring_for(const Nest &nest, Schedule schedule, const Target &target) {
       break;
   }
   return stages;
+}
+
+void fit_stages(const Nest &nest, Schedule &schedule, const Target &target) {
+  if (halo_stages(schedule) > 0)
+    fit_windows(nest, schedule, target);
+  else
+    set_step_stages(schedule, ring_for(nest, schedule, target));
+  assign_roles(nest, schedule, target);
 }
 
 std::optional<Schedule> with_runs(const Nest &nest, Schedule schedule, const Target &target) {
