@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/random.h"
+#include "cost/group_model.h"
 #include "cost/model.h"
 #include "emit/emitter.h"
 #include "launch/arguments.h"
@@ -38,7 +39,6 @@
 #include "search/network/split_groups.h"
 #include "search/pick.h"
 #include "search/work_items.h"
-#include "support/launch_price.h"
 
 namespace tilefuse::bench {
 namespace {
@@ -254,7 +254,8 @@ Way make_way(Work &work, const std::string &name, const Target &target) {
     way.joined = search::choose_launches(std::move(kernels), target, search::pick_of_size(target),
                                          !is_apart);
     for (const launch::Launch &launch : way.joined) {
-      way.predicted_seconds += model::predicted_seconds(launch, target);
+      for (const launch::Part &part : launch.parts)
+        way.predicted_seconds += cost::predict(part.placed.group, part.schedule, target).seconds;
       way.packages.push_back(emitter->emit(lower::lower_launch(launch, target), target));
     }
   } catch (const Error &error) {

@@ -43,7 +43,7 @@ struct Way {
   // "mma:128x128x64r4 x4": the schedule of the largest kernel, and how many launches there are;
   // "4 in 1" where several kernels are one launch.
   std::string schedule_text() const;
-  double predicted_seconds = 0; // by the cost model
+  double predicted_seconds = 0; // by the cost model, each kernel alone
   // All scheduled groups.
   std::vector<const launch::Part *> parts() const;
   std::vector<runtime::Launchable *> launches() const;

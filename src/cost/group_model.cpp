@@ -6,7 +6,6 @@
 
 #include "base/index.h"
 #include "cost/expression.h"
-#include "cost/gpu/core_model.h"
 #include "cost/gpu/fed_ring.h"
 #include "cost/gpu/gemm_model.h"
 #include "cost/gpu/row_model.h"

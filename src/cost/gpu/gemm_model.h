@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time and figures of a nest that a matrix instruction computes, whichever instruction it is. Each
-// requires a legal schedule.
+// Time and figures of a nest that a matrix instruction computes: of mma, on multiprocessors that run
+// many blocks at a time, here; of wgmma by wgmma_model.h. Each requires a legal schedule.
 #pragma once
 
 #include "cost/demand.h"
@@ -18,5 +18,7 @@ Figures gemm_figures(const schedule::Gemm &gemm, const Target &target);
 Estimate predict_gemm(const schedule::Gemm &gemm, const Target &target, const FedRing &fed = {});
 // What cost::demands says of it.
 Demands gemm_demands(const schedule::Gemm &gemm, const Target &target, const FedRing &fed = {});
+// Time of the products by mma for one tile of a consumer, on a target of one unit.
+Estimate predict_core_tile(const schedule::Gemm &tile, const Target &unit);
 
 } // namespace tilefuse::cost

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/index.h"
 #include "cost/footprint.h"
@@ -276,10 +275,6 @@ double WgmmaModel::turns() const {
       static_cast<double>(schedule::clusters_at_once(target, gemm.schedule.tiles.cluster())));
 }
 
-double overlapped(double busy, double memory) {
-  return std::max(busy, memory) + kNotOverlapped * std::min(busy, memory);
-}
-
 double WgmmaModel::memory_seconds() const {
   return (touched_bytes(gemm.nest) + fed.memory_bytes) / (target.gbytes_per_s * 1e9) *
          rates.wgmma_memory_time_ratio;
@@ -322,8 +317,9 @@ Estimate WgmmaModel::run() const {
   estimate.compute = turn;
   estimate.waves = turns() * target.compute_units / tiles;
   estimate.memory = std::max(memory_seconds(), store_seconds());
-  estimate.seconds =
-      overlapped(busy_cycles(turns()) / rates.wgmma_clock_hz, estimate.memory) + estimate.launch;
+  const double busy = busy_cycles(turns()) / rates.wgmma_clock_hz;
+  estimate.seconds = std::max(busy, estimate.memory) +
+                     kNotOverlapped * std::min(busy, estimate.memory) + estimate.launch;
   estimate.reasons = {{"tiles", tiles, ""},
                       {"turns", turns(), "per multiprocessor"},
                       {"steps", static_cast<double>(most_steps(gemm)), "per tile"},
@@ -346,30 +342,6 @@ Estimate predict_wgmma(const schedule::Gemm &gemm, const Target &target, const F
 
 Demands wgmma_demands(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
   return WgmmaModel{gemm, target, fed}.demands();
-}
-
-double predict_together(const std::vector<const nest::Nest *> &classes,
-                        const std::vector<const schedule::Schedule *> &schedules,
-                        const std::vector<const nest::Nest *> &constants, const Target &target) {
-  double busy = 0, bytes = 0;
-  std::vector<double> read; // by input
-  for (std::size_t k = 0; k < classes.size(); ++k) {
-    const nest::Nest &nest = *classes[k];
-    const schedule::Gemm gemm = gemm_of(nest, *schedules[k]);
-    const WgmmaModel model{gemm, target};
-    busy += model.busy_cycles(model.turns()) / target.rates.wgmma_clock_hz;
-    bytes += touched_bytes(nest, nest.out);
-    for (const nest::Operand &extra : nest.extras)
-      bytes += touched_bytes(nest, extra);
-    read.resize(std::max(read.size(), nest.inputs.size()), 0);
-    for (std::size_t i = 0; i < nest.inputs.size(); ++i)
-      read[i] = std::max(read[i], touched_bytes(nest, nest.inputs[i]));
-  }
-  for (const nest::Nest *constant : constants)
-    bytes += touched_bytes(*constant);
-  bytes = std::accumulate(read.begin(), read.end(), bytes);
-  const double memory = bytes / (target.gbytes_per_s * 1e9) * target.rates.wgmma_memory_time_ratio;
-  return overlapped(busy, memory) + target.launch_us * 1e-6;
 }
 
 Figures wgmma_figures(const schedule::Gemm &gemm) {
