@@ -6,6 +6,7 @@
 #include "nest/index.h"
 #include "poly/group.h"
 #include "poly/row_group.h"
+#include "program/origin.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -58,7 +59,7 @@ public:
       result_.group.producers.back().feed = p.feed;
       result_.group.producers.back().stored = p.stored;
     }
-    result_.origin = from_.origin + " + " + result_.origin;
+    result_.origin = program::join_origins(from_.origin, result_.origin);
     return std::move(result_);
   }
 

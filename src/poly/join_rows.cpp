@@ -11,6 +11,7 @@
 #include "nest/index.h"
 #include "poly/group_buffers.h"
 #include "poly/row_group.h"
+#include "program/origin.h"
 
 namespace tilefuse::poly {
 namespace {
@@ -169,7 +170,7 @@ private:
       name_reader(all.group, member_of_producer(all.group.producers.size() - 1));
     }
     for (const std::size_t m : std::set<std::size_t>(made.rbegin(), made.rend()))
-      all.origin = groups_[m]->origin + " + " + all.origin;
+      all.origin = program::join_origins(groups_[m]->origin, all.origin);
     return all;
   }
 

@@ -14,6 +14,7 @@
 #include "nest/flatten/flatten.h"
 #include "nest/flatten/merge.h"
 #include "nest/index.h"
+#include "program/origin.h"
 #include "program/precision/held_integers.h"
 #include "program/rewrite/rewrite.h"
 #include "program/rewrite/split_maps.h"
@@ -167,8 +168,7 @@ Draft fuse(Draft producer, const Draft &map, const std::vector<Linear> &indices,
   }
   producer.nest.post = program::held_integers(substitute(map.nest.post, leaves));
   producer.nest.out = carry(producer, map, map.nest.out, indices);
-  if (producer.origin != map.origin && !producer.origin.ends_with(" + " + map.origin))
-    producer.origin += " + " + map.origin; // a node of several statements is named once
+  producer.origin = program::join_origins(producer.origin, map.origin);
   drop_unused_slots(producer);
   return producer;
 }

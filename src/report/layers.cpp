@@ -139,10 +139,13 @@ std::string join_origins(const program::Program &program,
 }
 
 std::vector<std::size_t> statements_of(const program::Program &program, const std::string &origin) {
+  const std::vector<std::string_view> nodes = program::origin_parts(origin);
   std::vector<std::size_t> statements;
   for (std::size_t s = 0; s < program.statements.size(); ++s) {
-    const std::string &own = program.statements[s].origin;
-    if ((" + " + origin + " + ").find(" + " + own + " + ") != std::string::npos)
+    const auto own = program::origin_parts(program.statements[s].origin);
+    if (std::all_of(own.begin(), own.end(), [&](std::string_view part) {
+          return std::find(nodes.begin(), nodes.end(), part) != nodes.end();
+        }))
       statements.push_back(s);
   }
   return statements;

@@ -4,6 +4,11 @@
 #include <fmt/format.h>
 
 namespace tilefuse::report {
+namespace {
+
+constexpr double kUnsteady = 1.5; // p90 over p10 that a quiet machine stays below
+
+} // namespace
 
 double Timing::quantile(double share) const {
   const auto last = static_cast<double>(seconds.size() - 1);
@@ -38,6 +43,10 @@ void add_timing(Document &document, const Timing &timing,
   const double rate = static_cast<double>(timing.batch) * per_second;
   document.line("rate", fmt::format("{:.1f} a second, {} at a time", rate, timing.batch),
                 {{"batch", timing.batch}, {"places_per_second", rate}});
+  if (p90 > kUnsteady * p10)
+    document.advise(fmt::format("the machine is busy: one run in ten takes {:.1f} times the "
+                                "quickest tenth or longer, and so may any kernel's time below",
+                                p90 / p10));
 }
 
 } // namespace tilefuse::report

@@ -93,7 +93,7 @@ TEST_F(Attached, AChainIsOneGroupThatComputesTheSame) {
   ASSERT_EQ(whole->group.producers.size(), 2u);
   EXPECT_EQ(whole->group.producers[1].consumer, poly::MemberId{1});
   EXPECT_EQ(whole->group.producers[0].feed, poly::Feed::Produce);
-  EXPECT_EQ(whole->origin, "mix + relu + deep + mix");
+  EXPECT_EQ(whole->origin, "mix + relu + deep");
   const std::string text = poly::to_text(whole->group);
   const poly::Group read = poly::parse_group(text);
   EXPECT_EQ(read, whole->group);

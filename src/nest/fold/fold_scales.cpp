@@ -7,6 +7,7 @@
 #include "nest/fold/channel_affine.h"
 #include "nest/fold/fold.h"
 #include "program/drop_dead.h"
+#include "program/origin.h"
 
 namespace tilefuse::nest {
 namespace {
@@ -238,18 +239,13 @@ private:
       if (map == last && shifts)
         continue;
       dropped_[map] = true;
-      append_origin(statement.origin, program_.statements[map].origin);
+      statement.origin = program::join_origins(statement.origin, program_.statements[map].origin);
     }
     const TensorId source = program_.statements[chain.source].out;
     if (shifts)
       add_shift(program_.statements[last], source, chain.total);
     else
       program_.statements[chain.source].out = program_.statements[last].out;
-  }
-
-  static void append_origin(std::string &origin, const std::string &more) {
-    if (!more.empty() && origin != more)
-      origin += origin.empty() ? more : " + " + more;
   }
 
   // Turns the last map into `from` + shift.

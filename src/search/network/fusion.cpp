@@ -247,7 +247,7 @@ private:
         kernels == 1 ? std::string("one kernel") : fmt::format("{} kernels", kernels),
         fmt::join(microseconds(exchange.apart), " + "),
         (joins ? fmt::format(", {:.2f} with classes side by side", apart.value_or(0) * 1e6) : "") +
-            (apart ? fmt::format(": gain {:.0f} %, need {:.0f} %",
+            (apart ? fmt::format(": gain {:.1f} %, need {:.0f} %",
                                  ((*apart - hidden) / *together - 1) * 100, (margin - 1) * 100)
                    : "")));
     if (hidden > 0)
