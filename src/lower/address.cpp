@@ -8,7 +8,6 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
 using schedule::Source;
 
 using Moves = Indexed<IndexId, std::int64_t>; // elements

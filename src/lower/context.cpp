@@ -8,8 +8,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
-
 int Context::width() const { return static_cast<int>(schedule::vector_width(schedule)); }
 
 int Context::result_width() const {
@@ -29,8 +27,7 @@ ExprRef Context::point(IndexId index) const {
   return is_output(nest, index) ? build.add(start[index], place(index)) : place(index);
 }
 
-ExprRef named(kernel::Builder &build, std::vector<kernel::StmtRef> &list, const std::string &name,
-              ExprRef value) {
+ExprRef named(kernel::Builder &build, Stmts &list, const std::string &name, ExprRef value) {
   if (kernel::is_constant(value))
     return value;
   const kernel::VarId var = build.variable(name, value->type);
@@ -60,7 +57,7 @@ Positions places(const Context &cx) {
   return all;
 }
 
-ExprRef filled(const Context &cx, kernel::BufferId from, ExprRef value, ExprRef inside) {
+ExprRef filled(const Context &cx, BufferId from, ExprRef value, ExprRef inside) {
   const DType type = cx.build.kernel()[from].type.elem;
   const double fill = schedule::neutral_fill(cx.nest);
   std::int64_t stored = 0;

@@ -14,11 +14,15 @@
 
 namespace tilefuse::lower {
 
+using kernel::BufferId;
+using kernel::ExprRef;
+using kernel::StmtRef;
 using nest::IndexId;
+using Stmts = std::vector<StmtRef>;
 
 struct Members;
 
-using Positions = Indexed<IndexId, kernel::ExprRef>;
+using Positions = Indexed<IndexId, ExprRef>;
 
 struct Context {
   const nest::Nest &nest; // of a producer: with the extents of a tile
@@ -30,18 +34,17 @@ struct Context {
   poly::MemberId member = poly::kAnchor;
   const schedule::Gemm *product = nullptr; // of a member that a matrix instruction computes
 
-  Indexed<poly::SlotId, kernel::BufferId> slot_buffers; // those that are arguments
-  std::vector<kernel::BufferId> source_buffers;         // by input: global, as the tensor or packed
-  std::vector<kernel::BufferId> input_buffers;          // by input: what the arithmetic reads
+  Indexed<poly::SlotId, BufferId> slot_buffers; // those that are arguments
+  std::vector<BufferId> source_buffers;         // by input: global, as the tensor or packed
+  std::vector<BufferId> input_buffers;          // by input: what the arithmetic reads
 
-  kernel::BufferId result{-1};   // where results go
-  nest::Linear result_form;      // of places
-  kernel::ExprRef result_base{}; // added to it
+  BufferId result{-1};      // where results go
+  nest::Linear result_form; // of places
+  ExprRef result_base{};    // added to it
   // With `store local` how steps lay results down, and where; null and none: they store them.
   const schedule::ResultTile *turned = nullptr;
-  kernel::BufferId turned_buffer{-1};
-  kernel::BufferId lane_buffer{
-      -1}; // through which lanes of a reduced index combine, if there are any
+  BufferId turned_buffer{-1};
+  BufferId lane_buffer{-1}; // through which lanes of a reduced index combine, if there are any
 
   // Of output indices: where a producer's tile begins in its tensor; the first point of the block's
   // tile; the offset of the current step in the tile; the first point of an edge step, else null;
@@ -50,13 +53,13 @@ struct Context {
   Positions lane_at; // of any index: the offset of this work-item in a copy
   // Of reduced indices: the first point of the current chunk; the current point in the chunk.
   Positions chunk, value;
-  kernel::ExprRef turn{}; // which of several staging buffers is used: 0, 1, …
+  ExprRef turn{}; // which of several staging buffers is used: 0, 1, …
 
   // Where tiles roll (schedule/rolling.h): whether this one is the first of its block; of a
   // producer, which rows of its tile are computed.
-  kernel::ExprRef is_first{};
-  kernel::ExprRef rows_begin{};
-  kernel::ExprRef rows_end{};
+  ExprRef is_first{};
+  ExprRef rows_begin{};
+  ExprRef rows_end{};
 
   std::size_t outputs() const { return static_cast<std::size_t>(nest.output_indices); }
   bool is_vector() const { return schedule.lanes == LaneKind::Vector; }
@@ -68,17 +71,16 @@ struct Context {
   // Work-items of a block.
   std::int64_t block_size() const;
   // The current point of an index, this work-item's when lanes are work-items.
-  kernel::ExprRef point(IndexId index) const;
+  ExprRef point(IndexId index) const;
   // The same within the nest's extents: a tile's own for a producer.
-  kernel::ExprRef place(IndexId index) const;
+  ExprRef place(IndexId index) const;
 };
 
 // Appends `let name = value` and gives the variable; a constant stays itself.
-kernel::ExprRef named(kernel::Builder &build, std::vector<kernel::StmtRef> &list,
-                      const std::string &name, kernel::ExprRef value);
+ExprRef named(kernel::Builder &build, Stmts &list, const std::string &name, ExprRef value);
 
 // constant + sum over indices of coefficient * position.
-kernel::ExprRef linear(const Context &cx, const nest::Linear &at, const Positions &positions);
+ExprRef linear(const Context &cx, const nest::Linear &at, const Positions &positions);
 
 // Points as positions for linear(): point(i) of every index; and place(i).
 Positions points(const Context &cx);
@@ -86,8 +88,7 @@ Positions places(const Context &cx);
 
 // `value`, loaded from a buffer where `inside` holds (null: everywhere), with the neutral value
 // elsewhere when the buffer's type is too narrow for the load to have put it there.
-kernel::ExprRef filled(const Context &cx, kernel::BufferId from, kernel::ExprRef value,
-                       kernel::ExprRef inside);
+ExprRef filled(const Context &cx, BufferId from, ExprRef value, ExprRef inside);
 
 // The type arithmetic on a stored type is done in: float for half types.
 DType compute_type(DType type);

@@ -7,7 +7,6 @@
 namespace tilefuse::lower {
 
 using kernel::Builder;
-using kernel::ExprRef;
 
 std::vector<ExprRef> digits_of(Builder &build, ExprRef number,
                                const std::vector<std::int64_t> &sizes) {
@@ -27,8 +26,7 @@ std::vector<std::int64_t> extents(const nest::Nest &nest, const std::vector<Inde
 }
 
 void place_digits(const Context &cx, const std::vector<IndexId> &indices, ExprRef number,
-                  const std::string &prefix, Positions &positions,
-                  std::vector<kernel::StmtRef> &list) {
+                  const std::string &prefix, Positions &positions, Stmts &list) {
   const std::vector<ExprRef> digits = digits_of(cx.build, number, extents(cx.nest, indices));
   for (std::size_t k = indices.size(); k-- > 0;)
     positions[indices[k]] =
@@ -60,7 +58,7 @@ ExprRef run_in_row(Builder &build, std::int64_t row_bytes, std::int64_t chunk, E
 }
 
 kernel::MapId declare_map(const Context &cx, const schedule::TensorMap &map, std::string name,
-                          kernel::BufferId tensor, std::int64_t row_bytes) {
+                          BufferId tensor, std::int64_t row_bytes) {
   return cx.build.tensor_map({.name = std::move(name),
                               .tensor = tensor,
                               .offset = map.offset,
@@ -75,7 +73,7 @@ kernel::MapId declare_map(const Context &cx, const schedule::TensorMap &map, std
 
 ExprRef item_of_warp(Builder &build) { return build.mod(build.lane(), build.integer(kCoreLanes)); }
 
-kernel::StmtRef by_first_item(Builder &build, kernel::StmtRef body) {
+StmtRef by_first_item(Builder &build, StmtRef body) {
   return build.branch(build.equal(item_of_warp(build), build.integer(0)), body);
 }
 

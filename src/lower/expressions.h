@@ -15,35 +15,33 @@ namespace tilefuse::lower {
 
 // Digits of a number, by place: the last is the fastest, the first what is left. A digit has
 // `sizes` values.
-std::vector<kernel::ExprRef> digits_of(kernel::Builder &build, kernel::ExprRef number,
-                                       const std::vector<std::int64_t> &sizes);
+std::vector<ExprRef> digits_of(kernel::Builder &build, ExprRef number,
+                               const std::vector<std::int64_t> &sizes);
 // Points of each index: the digits' sizes where a number runs over all of them.
 std::vector<std::int64_t> extents(const nest::Nest &nest, const std::vector<IndexId> &indices);
 // Sets the positions of `indices` to their points at `number`, named by `prefix` and the index.
-void place_digits(const Context &cx, const std::vector<IndexId> &indices, kernel::ExprRef number,
-                  const std::string &prefix, Positions &positions,
-                  std::vector<kernel::StmtRef> &list);
+void place_digits(const Context &cx, const std::vector<IndexId> &indices, ExprRef number,
+                  const std::string &prefix, Positions &positions, Stmts &list);
 
 // Whether `all` holds, null: it does, and 0 <= value < size.
-kernel::ExprRef also_inside(kernel::Builder &build, kernel::ExprRef all, kernel::ExprRef value,
-                            std::int64_t size);
+ExprRef also_inside(kernel::Builder &build, ExprRef all, ExprRef value, std::int64_t size);
 // `count` where it exists, else 0; null, which is all of them, where it always does.
-kernel::ExprRef count_if(kernel::Builder &build, kernel::ExprRef exists, std::int64_t count);
+ExprRef count_if(kernel::Builder &build, ExprRef exists, std::int64_t count);
 // The place in its row at which a chunk of 16 bytes lies in row `row` of local memory.
-kernel::ExprRef swizzled(kernel::Builder &build, const schedule::Swizzle &swizzle,
-                         kernel::ExprRef chunk, kernel::ExprRef row);
+ExprRef swizzled(kernel::Builder &build, const schedule::Swizzle &swizzle, ExprRef chunk,
+                 ExprRef row);
 // The element of a row of `row_bytes` at which a run lies, `apart` + `along` elements from its first;
 // the one is a multiple of a `chunk` or the other lies in the first of them.
-kernel::ExprRef run_in_row(kernel::Builder &build, std::int64_t row_bytes, std::int64_t chunk,
-                           kernel::ExprRef row, std::int64_t apart, kernel::ExprRef along);
+ExprRef run_in_row(kernel::Builder &build, std::int64_t row_bytes, std::int64_t chunk, ExprRef row,
+                   std::int64_t apart, ExprRef along);
 
 // Declares the map by which tensor copies address a tensor: boxes whose rows of `row_bytes` are
 // exchanged as instructions read them.
 kernel::MapId declare_map(const Context &cx, const schedule::TensorMap &map, std::string name,
-                          kernel::BufferId tensor, std::int64_t row_bytes);
+                          BufferId tensor, std::int64_t row_bytes);
 
 // This work-item's number in its warp; what the first of a warp does alone.
-kernel::ExprRef item_of_warp(kernel::Builder &build);
-kernel::StmtRef by_first_item(kernel::Builder &build, kernel::StmtRef body);
+ExprRef item_of_warp(kernel::Builder &build);
+StmtRef by_first_item(kernel::Builder &build, StmtRef body);
 
 } // namespace tilefuse::lower

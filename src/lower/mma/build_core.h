@@ -30,6 +30,6 @@ kernel::Kernel build_core(const poly::Group &group, const schedule::Schedule &sc
                           const Target &target);
 
 // What block number `number` of the member's own schedule does.
-kernel::StmtRef core_product(const Context &member, kernel::ExprRef number);
+StmtRef core_product(const Context &member, ExprRef number);
 
 } // namespace tilefuse::lower

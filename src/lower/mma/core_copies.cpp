@@ -14,9 +14,7 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
 using kernel::Space;
-using kernel::StmtRef;
 
 namespace {
 
@@ -43,7 +41,7 @@ CoreWalk::CoreWalk(Context &context) : cx_(context) {
 }
 
 StmtRef CoreWalk::start() const {
-  std::vector<StmtRef> list;
+  Stmts list;
   for (std::size_t i = 0; i < counters_.size(); ++i)
     list.push_back(cx_.build.store(values_, cx_.build.integer(static_cast<std::int64_t>(i)),
                                    cx_.build.integer(0)));
@@ -53,7 +51,7 @@ StmtRef CoreWalk::start() const {
 // Like a clock: a counter that comes to its end starts again and moves the next.
 StmtRef CoreWalk::advance() const {
   kernel::Builder &b = cx_.build;
-  std::vector<StmtRef> list;
+  Stmts list;
   ExprRef carry = b.integer(1);
   for (std::size_t i = 0; i < counters_.size(); ++i) {
     const ExprRef number = b.integer(static_cast<std::int64_t>(i));
@@ -113,7 +111,7 @@ CoreSide::CoreSide(Context &context, int input, const CoreSource &source)
   if (digits_)
     for (const IndexId i : digits_->merged())
       flat_.coeff[at(i)] = 0;
-  if (ring_ == kernel::BufferId{-1})
+  if (ring_ == BufferId{-1})
     ring_ = declare_local(cx_, is_data() ? schedule::LocalUse::Data : schedule::LocalUse::Filter,
                           source.number);
 }
@@ -293,8 +291,7 @@ StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
                         .valid = valid_elems(moves, exists(number, moves, digits_))});
 }
 
-CoreSide::Moves CoreSide::moves_at(const CoreWalk &walk, ExprRef slot,
-                                   std::vector<StmtRef> &list) const {
+CoreSide::Moves CoreSide::moves_at(const CoreWalk &walk, ExprRef slot, Stmts &list) const {
   Positions points = walk.points();
   const ExprRef depth = std::exchange(points[roles_.depth()], b_.integer(0));
   if (roles_.has_blocks())
@@ -305,7 +302,7 @@ CoreSide::Moves CoreSide::moves_at(const CoreWalk &walk, ExprRef slot,
 }
 
 CoreSide::Moves CoreSide::moves_to(const Positions &points, ExprRef depth, ExprRef slot,
-                                   std::vector<StmtRef> &list) const {
+                                   Stmts &list) const {
   Moves moves{.depth = depth};
   moves.offset = lower::named(b_, list, "moved", linear(cx_, without_constant(flat_), points));
   moves.buffer = lower::named(b_, list, "buffer", b_.mul(slot, b_.integer(buffer_elems())));
@@ -316,14 +313,14 @@ CoreSide::Moves CoreSide::moves_to(const Positions &points, ExprRef depth, ExprR
 }
 
 StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
-  std::vector<StmtRef> list;
+  Stmts list;
   const Moves moves = moves_at(walk, slot, list);
   return start_copies(moves, std::move(list));
 }
 
 // The copies lie at the output indices already.
 StmtRef CoreSide::start_at(Positions points, ExprRef slot) const {
-  std::vector<StmtRef> list;
+  Stmts list;
   std::fill_n(points.begin(), cx_.outputs(), b_.integer(0));
   const ExprRef depth = roles_.has_blocks()
                             ? b_.mul(points[roles_.depths.front()], b_.integer(block_))
@@ -332,7 +329,7 @@ StmtRef CoreSide::start_at(Positions points, ExprRef slot) const {
   return start_copies(moves, std::move(list));
 }
 
-StmtRef CoreSide::start_copies(const Moves &moves, std::vector<StmtRef> list) const {
+StmtRef CoreSide::start_copies(const Moves &moves, Stmts list) const {
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
     list.push_back(start_copy(i, moves));
     if (has_digits())
@@ -342,7 +339,7 @@ StmtRef CoreSide::start_copies(const Moves &moves, std::vector<StmtRef> list) co
 }
 
 StmtRef CoreSide::gather(const CoreWalk &walk, ExprRef valid) {
-  std::vector<StmtRef> list;
+  Stmts list;
   const Moves moves = moves_at(walk, b_.integer(0), list);
   gathered_.clear();
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
@@ -356,7 +353,7 @@ StmtRef CoreSide::gather(const CoreWalk &walk, ExprRef valid) {
 }
 
 StmtRef CoreSide::put(ExprRef slot) const {
-  std::vector<StmtRef> list;
+  Stmts list;
   const ExprRef buffer = lower::named(b_, list, "put", b_.mul(slot, b_.integer(buffer_elems())));
   for (std::size_t i = 0; i < copies_.size(); ++i)
     list.push_back(b_.store(ring_, b_.add(copies_[i].to, buffer),
@@ -369,8 +366,7 @@ void CoreSide::follow() {
     behind_.emplace(*digits_);
 }
 
-std::vector<CoreSide::Run> CoreSide::runs(const CoreWalk &behind, ExprRef slot,
-                                          std::vector<StmtRef> &list) const {
+std::vector<CoreSide::Run> CoreSide::runs(const CoreWalk &behind, ExprRef slot, Stmts &list) const {
   const Moves moves = moves_at(behind, slot, list);
   std::vector<Run> all;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i)
@@ -379,7 +375,7 @@ std::vector<CoreSide::Run> CoreSide::runs(const CoreWalk &behind, ExprRef slot,
 }
 
 StmtRef CoreSide::next_runs() const {
-  std::vector<StmtRef> list;
+  Stmts list;
   for (std::int64_t i = 0; has_digits() && i < static_cast<std::int64_t>(copies_.size()); ++i)
     list.push_back(behind_->advance(i));
   return b_.block(std::move(list));

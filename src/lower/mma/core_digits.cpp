@@ -7,9 +7,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
-
 namespace {
 
 std::int64_t stride_of(const schedule::Source &source, IndexId index) {
@@ -66,7 +63,7 @@ ExprRef CoreDigits::number(std::int64_t copy, std::size_t digit) const {
 }
 
 StmtRef CoreDigits::start(std::int64_t copy, ExprRef row) const {
-  std::vector<StmtRef> list;
+  Stmts list;
   for (std::size_t d = 0; d < digits_.size(); ++d) {
     const ExprRef end = b_.integer(digits_[d].end);
     const bool is_last = d + 1 == digits_.size();
@@ -78,7 +75,7 @@ StmtRef CoreDigits::start(std::int64_t copy, ExprRef row) const {
 
 // A sum digit by digit: each digit and the carry make less than twice the digit's end.
 StmtRef CoreDigits::advance(std::int64_t copy) const {
-  std::vector<StmtRef> list;
+  Stmts list;
   std::int64_t rest = step_;
   ExprRef carry = b_.integer(0);
   for (std::size_t d = 0; d < digits_.size(); ++d) {

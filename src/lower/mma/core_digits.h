@@ -30,13 +30,13 @@ public:
   // Registers for so many copies.
   void reserve(std::int64_t copies);
   // To the point `row` of the first step.
-  kernel::StmtRef start(std::int64_t copy, kernel::ExprRef row) const;
+  StmtRef start(std::int64_t copy, ExprRef row) const;
   // To the next step.
-  kernel::StmtRef advance(std::int64_t copy) const;
+  StmtRef advance(std::int64_t copy) const;
   // The point, by index; 0 for all other indices.
-  std::vector<kernel::ExprRef> point(std::int64_t copy) const;
+  std::vector<ExprRef> point(std::int64_t copy) const;
   // Whether there is such a point; null: always.
-  kernel::ExprRef exists(std::int64_t copy) const;
+  ExprRef exists(std::int64_t copy) const;
 
 private:
   struct Digit {
@@ -44,7 +44,7 @@ private:
     std::int64_t end = 1;
   };
   static bool joins(const schedule::Source &source, const Digit &fast, const Digit &slow);
-  kernel::ExprRef number(std::int64_t copy, std::size_t digit) const;
+  ExprRef number(std::int64_t copy, std::size_t digit) const;
 
   Context &cx_;
   kernel::Builder &b_;
@@ -52,7 +52,7 @@ private:
   bool is_whole_;             // steps divide the number of points
   std::vector<Digit> digits_; // fastest first
   std::vector<IndexId> merged_;
-  kernel::BufferId values_{-1}; // digits of the first copy, then of the second, …
+  BufferId values_{-1}; // digits of the first copy, then of the second, …
 };
 
 } // namespace tilefuse::lower

@@ -12,9 +12,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
-
 std::vector<CopiedInput> copied_inputs(const Context &anchor, int input) {
   std::vector<CopiedInput> inputs;
   for (const schedule::CoreFeed &feed : anchor.members.resolved.feeds) {
@@ -48,14 +45,14 @@ CoreMap::CoreMap(Context &context, const schedule::CoreFeed &feed)
 const nest::Nest &CoreMap::map() const { return producer_.whole; }
 
 StmtRef CoreMap::declare(ExprRef first) {
-  std::vector<StmtRef> list;
+  Stmts list;
   for (CoreSide &side : sides_)
     list.push_back(side.declare(first));
   return b_.block(std::move(list));
 }
 
 StmtRef CoreMap::start(const CoreWalk &walk, ExprRef slot) const {
-  std::vector<StmtRef> list;
+  Stmts list;
   for (const CoreSide &side : sides_)
     list.push_back(side.start(walk, slot));
   return b_.block(std::move(list));
@@ -76,12 +73,12 @@ ExprRef CoreMap::load(int extra, const CoreSide::Run &run,
 StmtRef CoreMap::evaluate(const CoreWalk &behind, ExprRef slot) const {
   const CoreSide &own = sides_.front();
   const int lanes = static_cast<int>(own.run_elems());
-  std::vector<StmtRef> list;
+  Stmts list;
   const ExprRef valid = count_if(b_, own.shared_exists(behind), lanes);
   std::vector<ExprRef> shared(map().extras.size(), nullptr);
   for (const int extra : feed_.read) {
     const nest::Linear flat = read_form(cx_, feed_, extra);
-    const kernel::BufferId from = producer_.slot_buffers[map().extras[at(extra)].slot];
+    const BufferId from = producer_.slot_buffers[map().extras[at(extra)].slot];
     shared[at(extra)] = named(b_, list, "shared",
                               shared_run(b_, from, own.shared_element(behind, flat), lanes,
                                          own.shared_stride(flat), valid));

@@ -16,7 +16,7 @@ namespace tilefuse::lower {
 // to be mapped in place.
 struct CopiedInput {
   nest::Nest nest; // the anchor that reads it there
-  kernel::BufferId from{-1};
+  BufferId from{-1};
   std::string suffix; // of names
 };
 std::vector<CopiedInput> copied_inputs(const Context &anchor, int input);
@@ -30,15 +30,14 @@ public:
   // The rings of what is copied; the first is that of the input.
   CoreSide &side() { return sides_.front(); }
   // What CoreSide does, on all of them.
-  kernel::StmtRef declare(kernel::ExprRef first);
-  kernel::StmtRef start(const CoreWalk &walk, kernel::ExprRef slot) const;
+  StmtRef declare(ExprRef first);
+  StmtRef start(const CoreWalk &walk, ExprRef slot) const;
   // Maps the step of a walk behind, which lies in buffer `slot`.
-  kernel::StmtRef evaluate(const CoreWalk &behind, kernel::ExprRef slot) const;
+  StmtRef evaluate(const CoreWalk &behind, ExprRef slot) const;
 
 private:
   const nest::Nest &map() const;
-  kernel::ExprRef load(int extra, const CoreSide::Run &run,
-                       const std::vector<kernel::ExprRef> &shared) const;
+  ExprRef load(int extra, const CoreSide::Run &run, const std::vector<ExprRef> &shared) const;
 
   Context &cx_;
   kernel::Builder &b_;

@@ -8,8 +8,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
-
 namespace {
 
 bool lies_as_one(const nest::Nest &nest, const nest::Operand &operand,
@@ -31,7 +29,7 @@ bool pixels_lie_as_one(const Context &cx) {
          });
 }
 
-void place_pixel(Context &cx, ExprRef pixel, bool as_one, std::vector<kernel::StmtRef> &list) {
+void place_pixel(Context &cx, ExprRef pixel, bool as_one, Stmts &list) {
   const std::vector<IndexId> &pixels = cx.gemm().roles.pixels;
   if (!as_one) {
     place_digits(cx, pixels, pixel, "p_", cx.origin, list);
@@ -41,7 +39,7 @@ void place_pixel(Context &cx, ExprRef pixel, bool as_one, std::vector<kernel::St
     cx.origin[i] = i == pixels.back() ? pixel : cx.build.integer(0);
 }
 
-void place_channel(Context &cx, ExprRef channel, std::vector<kernel::StmtRef> &list) {
+void place_channel(Context &cx, ExprRef channel, Stmts &list) {
   const std::vector<IndexId> &channels = cx.gemm().roles.channels;
   const std::vector<ExprRef> digits = digits_of(cx.build, channel, extents(cx.nest, channels));
   for (std::size_t k = channels.size(); k-- > 0;)

@@ -14,8 +14,7 @@ bool pixels_lie_as_one(const Context &cx);
 
 // Lets the pixel indices stand at pixel number `pixel`, the channel indices at channel number
 // `channel`; appends the names that this takes.
-void place_pixel(Context &cx, kernel::ExprRef pixel, bool as_one,
-                 std::vector<kernel::StmtRef> &list);
-void place_channel(Context &cx, kernel::ExprRef channel, std::vector<kernel::StmtRef> &list);
+void place_pixel(Context &cx, ExprRef pixel, bool as_one, Stmts &list);
+void place_channel(Context &cx, ExprRef channel, Stmts &list);
 
 } // namespace tilefuse::lower

@@ -10,13 +10,13 @@ namespace tilefuse::lower {
 // What a warp has computed: `acc` holds tiles of 16 x 8 results, those of a row of tiles one after
 // another.
 struct CoreWarp {
-  kernel::BufferId acc{-1};
-  kernel::ExprRef item{};         // of the warp
-  kernel::ExprRef number{};       // of the warp, in the block
-  kernel::ExprRef first_row{};    // pixel of its first result
-  kernel::ExprRef first_column{}; // channel of its first result
+  BufferId acc{-1};
+  ExprRef item{};         // of the warp
+  ExprRef number{};       // of the warp, in the block
+  ExprRef first_row{};    // pixel of its first result
+  ExprRef first_column{}; // channel of its first result
 };
 
-kernel::StmtRef store_core(Context &context, const CoreWarp &warp);
+StmtRef store_core(Context &context, const CoreWarp &warp);
 
 } // namespace tilefuse::lower

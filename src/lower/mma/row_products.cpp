@@ -24,9 +24,6 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::BufferId;
-using kernel::ExprRef;
-using kernel::StmtRef;
 using poly::MemberId;
 using poly::SlotId;
 using schedule::kCoreColumns;
@@ -114,7 +111,7 @@ private:
   const poly::RowPlaces places_;
   const std::int64_t keys_;
   CoreSide data_, filter_, values_;
-  std::vector<StmtRef> body_;
+  Stmts body_;
   ExprRef first_row_{}, item_{}, warp_{}, warp_row_{};
   std::map<SlotId, BufferId> tiles_;                          // registers, by slot of the group
   std::map<SlotId, std::array<ExprRef, kHalves>> statistics_; // values, likewise

@@ -19,9 +19,7 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
 using kernel::ForKind;
-using kernel::StmtRef;
 using kernel::VarId;
 
 std::int64_t grid_count(const Context &cx, IndexId i) {
@@ -30,8 +28,8 @@ std::int64_t grid_count(const Context &cx, IndexId i) {
 }
 
 // The block's number taken apart, the innermost looped index fastest.
-std::vector<StmtRef> declare_origins(Context &cx) {
-  std::vector<StmtRef> lets;
+Stmts declare_origins(Context &cx) {
+  Stmts lets;
   ExprRef rest = cx.build.block();
   for (auto i = cx.schedule.order.rbegin(); i != cx.schedule.order.rend(); ++i) {
     const IndexId index = *i;
@@ -48,8 +46,8 @@ std::vector<StmtRef> declare_origins(Context &cx) {
 }
 
 // The work-item's number taken apart into its offset in each index.
-std::vector<StmtRef> declare_lanes(Context &cx) {
-  std::vector<StmtRef> lets;
+Stmts declare_lanes(Context &cx) {
+  Stmts lets;
   const std::vector<schedule::LanePart> parts = lane_digits(cx.schedule);
   if (cx.block_size() == 1)
     return lets;
@@ -149,7 +147,7 @@ StmtRef row_loops(Context &cx, std::size_t level, StepSizes &sizes) {
   };
   if (step == 1)
     return loop(cx.rows_begin, cx.rows_end, 1);
-  std::vector<StmtRef> body;
+  Stmts body;
   const ExprRef count = b.div(b.sub(cx.rows_end, cx.rows_begin), b.integer(step));
   const ExprRef whole =
       named(b, body, "whole", b.add(cx.rows_begin, b.mul(count, b.integer(step))));
@@ -227,7 +225,7 @@ StmtRef tiles_of_block(Context &cx) {
 } // namespace
 
 StmtRef tile_loops(Context &cx) {
-  std::vector<StmtRef> body;
+  Stmts body;
   StageOffsets offsets;
   body.push_back(declare_offsets(cx, false, offsets));
   if (const StmtRef fills = fill_stages(cx, std::nullopt, offsets)) {
@@ -245,7 +243,7 @@ kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &s
   return group_kernel(group, schedule, target, [fill_produced](Members &members) {
     members.fill_produced = fill_produced;
     Context &cx = members.contexts[0];
-    std::vector<StmtRef> body = declare_origins(cx);
+    Stmts body = declare_origins(cx);
     for (Context &member : members.contexts)
       body.push_back(cx.build.block(declare_lanes(member)));
     body.push_back(tiles_of_block(cx));

@@ -19,7 +19,7 @@
 namespace tilefuse::lower {
 
 // Fills what is staged once and walks the tile at cx.start + cx.origin.
-kernel::StmtRef tile_loops(Context &cx);
+StmtRef tile_loops(Context &cx);
 
 // `fill_produced` fills what producers compute (lower/simt/fill_produce.h, which calls tile_loops).
 kernel::Kernel build_loops(const poly::Group &group, const schedule::Schedule &schedule,

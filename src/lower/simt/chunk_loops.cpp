@@ -10,9 +10,7 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
 using kernel::ForKind;
-using kernel::StmtRef;
 using kernel::VarId;
 using Body = std::function<StmtRef()>;
 
@@ -51,7 +49,7 @@ private:
   void go_to(const std::vector<ExprRef> &counters);
   ExprRef chunk_number() const;
   // Counters of the chunk after the current one; `has_next` is false in the last.
-  std::vector<ExprRef> next_chunk(std::vector<StmtRef> &lets, ExprRef &has_next);
+  std::vector<ExprRef> next_chunk(Stmts &lets, ExprRef &has_next);
   StmtRef let(const char *name, ExprRef value, ExprRef &variable);
 
   Context &cx_;
@@ -105,7 +103,7 @@ std::vector<ExprRef> ChunkLoops::counters_at(ExprRef number) const {
   return counters;
 }
 
-std::vector<ExprRef> ChunkLoops::next_chunk(std::vector<StmtRef> &lets, ExprRef &has_next) {
+std::vector<ExprRef> ChunkLoops::next_chunk(Stmts &lets, ExprRef &has_next) {
   std::vector<ExprRef> next = counters_;
   ExprRef carried = nullptr; // into this level; null: always
   has_next = nullptr;
@@ -124,7 +122,7 @@ std::vector<ExprRef> ChunkLoops::next_chunk(std::vector<StmtRef> &lets, ExprRef 
 
 ChunkLoops::Part ChunkLoops::fill_once(StmtRef fills, Part inner) {
   const bool shared = cx_.block_size() > 1;
-  std::vector<StmtRef> body = {fills};
+  Stmts body = {fills};
   if (shared && !inner.synced_before)
     body.push_back(b_.barrier());
   body.push_back(inner.body);
@@ -134,11 +132,11 @@ ChunkLoops::Part ChunkLoops::fill_once(StmtRef fills, Part inner) {
 }
 
 ChunkLoops::Part ChunkLoops::fill_ahead(Part inner) {
-  std::vector<StmtRef> body;
+  Stmts body;
   if (cx_.block_size() > 1)
     body.push_back(b_.barrier());
-  std::vector<StmtRef> fetches;
-  std::vector<StmtRef> puts;
+  Stmts fetches;
+  Stmts puts;
   ExprRef has_next = nullptr;
   const ExprRef turn = cx_.turn;
   go_to(next_chunk(body, has_next));
@@ -157,7 +155,7 @@ ChunkLoops::Part ChunkLoops::fill_ahead(Part inner) {
 
 // Every chunk commits a group, also where none is left to copy, so that waiting can count them.
 ChunkLoops::Part ChunkLoops::fill_ring(Part inner) {
-  std::vector<StmtRef> body = {b_.async_wait(ring_ - 2)};
+  Stmts body = {b_.async_wait(ring_ - 2)};
   if (cx_.block_size() > 1)
     body.push_back(b_.barrier());
   ExprRef number = nullptr;
@@ -175,7 +173,7 @@ ChunkLoops::Part ChunkLoops::fill_ring(Part inner) {
 }
 
 StmtRef ChunkLoops::start_ring() {
-  std::vector<StmtRef> body;
+  Stmts body;
   for (std::int64_t chunk = 0; chunk + 1 < ring_; ++chunk) {
     go_to(counters_at(b_.integer(chunk)));
     cx_.turn = b_.integer(chunk);
@@ -193,7 +191,7 @@ ChunkLoops::Part ChunkLoops::loops(std::size_t level) {
   counters_[level] = b_.var(var);
   go_to(counters_);
   const bool innermost = level + 1 == chunks_.size();
-  std::vector<StmtRef> lets;
+  Stmts lets;
   if (innermost && (!ahead_.empty() || ring_ > 0))
     lets.push_back(let("turn", turn_of(chunk_number()), cx_.turn));
   Part part = loops(level + 1);
@@ -210,7 +208,7 @@ ChunkLoops::Part ChunkLoops::loops(std::size_t level) {
 }
 
 StmtRef ChunkLoops::build() {
-  std::vector<StmtRef> body;
+  Stmts body;
   for (std::size_t level = 0; level < chunks_.size(); ++level)
     counters_[level] = b_.integer(0);
   go_to(counters_);

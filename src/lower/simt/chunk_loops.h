@@ -30,6 +30,6 @@
 namespace tilefuse::lower {
 
 // `compute` builds the loops over the points of one chunk; it sees cx.chunk and cx.turn.
-kernel::StmtRef chunk_loops(Context &cx, const std::function<kernel::StmtRef()> &compute);
+StmtRef chunk_loops(Context &cx, const std::function<StmtRef()> &compute);
 
 } // namespace tilefuse::lower

@@ -17,9 +17,7 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
 using kernel::ForKind;
-using kernel::StmtRef;
 using kernel::VarId;
 using schedule::StageDim;
 
@@ -57,7 +55,7 @@ private:
   int input_;
   kernel::Builder &b_;
   Context cx_; // of the producer
-  std::vector<StmtRef> body_;
+  Stmts body_;
   std::optional<std::size_t> rolled_; // dimension of the tile that rolls
 };
 

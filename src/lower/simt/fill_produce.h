@@ -23,6 +23,6 @@
 namespace tilefuse::lower {
 
 // At the current position of block, step and chunk of the consumer.
-kernel::StmtRef fill_by_producer(const Context &consumer, int input);
+StmtRef fill_by_producer(const Context &consumer, int input);
 
 } // namespace tilefuse::lower

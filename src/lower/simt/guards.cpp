@@ -8,7 +8,6 @@ namespace tilefuse::lower {
 namespace {
 
 using kernel::Builder;
-using kernel::ExprRef;
 using schedule::Guard;
 
 // The largest k with k * by <= value, plus one; 0 where there is none.

@@ -7,18 +7,18 @@
 namespace tilefuse::lower {
 
 // 0 <= at < bound at the current point.
-kernel::ExprRef inside(const Context &cx, const nest::Linear &at, std::int64_t bound);
+ExprRef inside(const Context &cx, const nest::Linear &at, std::int64_t bound);
 
 // The tests of an input that remain to be made at the current point, but for positions that other
 // inputs say; null: none.
-kernel::ExprRef checked_inside(const Context &cx, std::size_t input);
+ExprRef checked_inside(const Context &cx, std::size_t input);
 // Those that an edge step knows: constant once its copies and taps are unrolled. Null: none.
-kernel::ExprRef edge_inside(const Context &cx, std::size_t input);
+ExprRef edge_inside(const Context &cx, std::size_t input);
 
 // The points of a reduced index that are looped over, [begin, end): all, or what clipping leaves.
 struct TapRange {
-  kernel::ExprRef begin{};
-  kernel::ExprRef end{};
+  ExprRef begin{};
+  ExprRef end{};
 };
 TapRange clipped_taps(const Context &cx, IndexId index);
 

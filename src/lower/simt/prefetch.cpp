@@ -8,8 +8,6 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
-
 // Number of the current step over the output indices other than the lanes'.
 ExprRef step_number(const Context &cx, IndexId lane) {
   ExprRef number = cx.build.integer(0);
@@ -26,7 +24,7 @@ ExprRef step_number(const Context &cx, IndexId lane) {
 
 } // namespace
 
-kernel::StmtRef prefetch_next_step(const Context &cx, int input, ExprRef base) {
+StmtRef prefetch_next_step(const Context &cx, int input, ExprRef base) {
   kernel::Builder &b = cx.build;
   const schedule::Source source = schedule::source_of(cx.whole, cx.schedule, input);
   const IndexId lane = schedule::lane_index(cx.schedule).value();

@@ -10,6 +10,6 @@ namespace tilefuse::lower {
 // At one point of the reduced indices, one line of what the next step of the lanes reads of
 // `input`: all points of a step together fetch one part of as many as the lanes have copies, and
 // each step over other output indices the next part. `base` is input_base().
-kernel::StmtRef prefetch_next_step(const Context &cx, int input, kernel::ExprRef base);
+StmtRef prefetch_next_step(const Context &cx, int input, ExprRef base);
 
 } // namespace tilefuse::lower

@@ -8,12 +8,11 @@
 
 namespace tilefuse::lower {
 
-using kernel::StmtRef;
 using schedule::Fill;
 
 StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets) {
   offsets.resize(cx.nest.inputs.size());
-  std::vector<StmtRef> lets;
+  Stmts lets;
   for (std::size_t k = 0; k < offsets.size(); ++k)
     if (is_copied_by_items(cx.schedule, static_cast<int>(k)) &&
         cx.schedule.pipes[k].at.has_value() == in_chunks)
@@ -22,7 +21,7 @@ StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets
 }
 
 StmtRef fill_stages(const Context &cx, std::optional<IndexId> level, const StageOffsets &offsets) {
-  std::vector<StmtRef> fills;
+  Stmts fills;
   for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k) {
     const schedule::Pipe &stage = cx.schedule.pipes[k];
     if (!is_staged(cx.schedule.fills[k]) || stage.at != level || stage.is_ahead())
@@ -39,7 +38,7 @@ StmtRef fill_stages(const Context &cx, std::optional<IndexId> level, const Stage
 }
 
 StmtRef start_copies(const Context &cx, const StageOffsets &offsets) {
-  std::vector<StmtRef> copies;
+  Stmts copies;
   for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k)
     if (cx.schedule.pipes[k].is_async())
       copies.push_back(GroupFill(cx, static_cast<int>(k), offsets[k]).copy_asynchronously());

@@ -14,27 +14,26 @@ namespace tilefuse::lower {
 using StageOffsets = std::vector<GroupOffsets>;
 
 // Works out the offsets of what is staged in chunk loops, or once per block; stands before it.
-kernel::StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets);
+StmtRef declare_offsets(const Context &cx, bool in_chunks, StageOffsets &offsets);
 
 // Fills what is staged once at `level` (an index, or -1: per block); null when nothing is.
-kernel::StmtRef fill_stages(const Context &cx, std::optional<IndexId> level,
-                            const StageOffsets &offsets);
+StmtRef fill_stages(const Context &cx, std::optional<IndexId> level, const StageOffsets &offsets);
 
 // Starts the copies of everything staged in a ring, into the buffers of turn `cx.turn`.
-kernel::StmtRef start_copies(const Context &cx, const StageOffsets &offsets);
+StmtRef start_copies(const Context &cx, const StageOffsets &offsets);
 
 // The two halves of filling a buffer that is staged twice: from memory into registers, and from
 // those into the buffer of turn `cx.turn`.
 class Prefetch {
 public:
   Prefetch(const Context &cx, int input, const GroupOffsets &offsets);
-  kernel::StmtRef fetch(const Context &cx) const;
-  kernel::StmtRef put(const Context &cx) const;
+  StmtRef fetch(const Context &cx) const;
+  StmtRef put(const Context &cx) const;
 
 private:
   int input_;
   const GroupOffsets &offsets_;
-  std::vector<kernel::BufferId> registers_;
+  std::vector<BufferId> registers_;
 };
 
 } // namespace tilefuse::lower

@@ -12,9 +12,7 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
 using kernel::ForKind;
-using kernel::StmtRef;
 using kernel::VarId;
 using schedule::Rounds;
 using schedule::StageDim;
@@ -67,7 +65,7 @@ StmtRef GroupFill::declare(const Context &cx, int input, GroupOffsets &offsets) 
   if (!writes_rounds(cx.schedule.pipes[at(input)]))
     return nullptr;
   const GroupFill fill(cx, input, offsets);
-  std::vector<StmtRef> lets;
+  Stmts lets;
   const auto held = [&](const char *name, ExprRef value) {
     if (rounds != Rounds::Held || kernel::is_constant(value))
       return value;
@@ -131,7 +129,7 @@ template <typename Body> StmtRef GroupFill::rounds(const Body &body) const {
     return place(written ? offsets_.rounds[static_cast<std::size_t>(round)]
                          : offsets_at(position(b_.integer(round))));
   };
-  std::vector<StmtRef> parts;
+  Stmts parts;
   for (std::int64_t round = 0; written && round < whole; ++round)
     parts.push_back(body(b_.integer(round), at(round)));
   if (!written && whole > 0) {
@@ -149,7 +147,7 @@ template <typename Body> StmtRef GroupFill::rounds(const Body &body) const {
 
 StmtRef GroupFill::copy() const {
   return rounds([&](ExprRef, const Place &place) {
-    std::vector<StmtRef> body;
+    Stmts body;
     const ExprRef value = s_.value(place.from, width_, place.valid);
     const ExprRef held = s_.stored ? named(b_, body, "made", value) : value;
     body.push_back(store(place, held));
@@ -169,8 +167,8 @@ StmtRef GroupFill::copy_asynchronously() const {
   });
 }
 
-std::vector<kernel::BufferId> GroupFill::declare_registers() const {
-  std::vector<kernel::BufferId> registers;
+std::vector<BufferId> GroupFill::declare_registers() const {
+  std::vector<BufferId> registers;
   for (std::size_t k = 0; k < s_.read_streams(); ++k)
     registers.push_back(b_.buffer({.name = fmt::format("next{}", b_.kernel().buffers.size()),
                                    .space = kernel::Space::Register,
@@ -179,21 +177,21 @@ std::vector<kernel::BufferId> GroupFill::declare_registers() const {
   return registers;
 }
 
-StmtRef GroupFill::fetch(const std::vector<kernel::BufferId> &registers) const {
+StmtRef GroupFill::fetch(const std::vector<BufferId> &registers) const {
   return rounds([&](ExprRef round, const Place &place) {
-    std::vector<StmtRef> body;
+    Stmts body;
     for (std::size_t k = 0; k < registers.size(); ++k)
       body.push_back(b_.store(registers[k], round, s_.read(k, place.from[k], width_, place.valid)));
     return b_.block(std::move(body));
   });
 }
 
-StmtRef GroupFill::put(const std::vector<kernel::BufferId> &registers) const {
+StmtRef GroupFill::put(const std::vector<BufferId> &registers) const {
   return rounds([&](ExprRef round, const Place &place) {
     std::vector<ExprRef> values;
     for (std::size_t k = 0; k < registers.size(); ++k)
       values.push_back(b_.load(registers[k], round, s_.read_type(k, width_).lanes));
-    std::vector<StmtRef> body;
+    Stmts body;
     const ExprRef value = s_.made(values, width_, place.valid);
     const ExprRef held = s_.stored ? named(b_, body, "made", value) : value;
     body.push_back(store(place, held));

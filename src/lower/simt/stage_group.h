@@ -12,9 +12,9 @@ namespace tilefuse::lower {
 // memory and in the buffer, and by dimension the subscript in the tile where it is checked.
 struct GroupOffsets {
   struct Round {
-    std::vector<kernel::ExprRef> from; // by stream
-    kernel::ExprRef to{};
-    std::vector<kernel::ExprRef> steps;
+    std::vector<ExprRef> from; // by stream
+    ExprRef to{};
+    std::vector<ExprRef> steps;
   };
   std::vector<Round> rounds; // empty: copied in a loop, which works them out
 };
@@ -24,35 +24,35 @@ public:
   GroupFill(const Context &cx, int input, const GroupOffsets &offsets);
   // Works out the offsets of rounds that are written out: where they are held, once, where the
   // statements given back stand.
-  static kernel::StmtRef declare(const Context &cx, int input, GroupOffsets &offsets);
-  kernel::StmtRef copy() const;
-  kernel::StmtRef copy_asynchronously() const;
+  static StmtRef declare(const Context &cx, int input, GroupOffsets &offsets);
+  StmtRef copy() const;
+  StmtRef copy_asynchronously() const;
   // Registers by stream hold what was read, so that nothing waits for it before it is put.
-  std::vector<kernel::BufferId> declare_registers() const;
-  kernel::StmtRef fetch(const std::vector<kernel::BufferId> &registers) const;
-  kernel::StmtRef put(const std::vector<kernel::BufferId> &registers) const;
+  std::vector<BufferId> declare_registers() const;
+  StmtRef fetch(const std::vector<BufferId> &registers) const;
+  StmtRef put(const std::vector<BufferId> &registers) const;
 
 private:
   struct Place {
-    std::vector<kernel::ExprRef> from; // by stream
-    kernel::ExprRef to{};
-    kernel::ExprRef valid{}; // elements that exist, null: all
-    kernel::ExprRef owned{}; // whether they are stored in memory too, null: yes
+    std::vector<ExprRef> from; // by stream
+    ExprRef to{};
+    ExprRef valid{}; // elements that exist, null: all
+    ExprRef owned{}; // whether they are stored in memory too, null: yes
   };
-  GroupOffsets::Round offsets_at(kernel::ExprRef position) const;
+  GroupOffsets::Round offsets_at(ExprRef position) const;
   Place place(const GroupOffsets::Round &offsets) const;
   std::int64_t round_count() const;
-  kernel::ExprRef position(kernel::ExprRef round) const;
-  kernel::StmtRef store(const Place &place, kernel::ExprRef value) const;
+  ExprRef position(ExprRef round) const;
+  StmtRef store(const Place &place, ExprRef value) const;
   // The by-product of a value that is staged; null where there is none.
-  kernel::StmtRef store_owned(const Place &place, kernel::ExprRef value) const;
-  template <typename Body> kernel::StmtRef rounds(const Body &body) const;
+  StmtRef store_owned(const Place &place, ExprRef value) const;
+  template <typename Body> StmtRef rounds(const Body &body) const;
 
   StageSource s_;
   kernel::Builder &b_;
   int width_ = 1; // elements of one access
   std::int64_t accesses_ = 0;
-  kernel::ExprRef buffer_base_; // of the buffer that is filled
+  ExprRef buffer_base_; // of the buffer that is filled
   const GroupOffsets &offsets_;
 };
 

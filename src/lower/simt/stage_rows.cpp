@@ -8,9 +8,7 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
 using kernel::ForKind;
-using kernel::StmtRef;
 using kernel::Type;
 using kernel::VarId;
 using schedule::StageDim;

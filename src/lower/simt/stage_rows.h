@@ -7,9 +7,9 @@
 namespace tilefuse::lower {
 
 // The whole tile; `pads_only`: no more than what lies outside the tensor.
-kernel::StmtRef fill_by_rows(const Context &cx, int input, bool pads_only = false);
+StmtRef fill_by_rows(const Context &cx, int input, bool pads_only = false);
 // Of dimension d of a tile, `count` subscripts from `from` on, moved to its beginning.
-kernel::StmtRef move_rows(const Context &cx, int input, std::size_t d, std::int64_t from,
-                          std::int64_t count);
+StmtRef move_rows(const Context &cx, int input, std::size_t d, std::int64_t from,
+                  std::int64_t count);
 
 } // namespace tilefuse::lower

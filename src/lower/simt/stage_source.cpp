@@ -10,8 +10,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
-
 StageSource::StageSource(const Context &context, int number)
     : cx(context), input(number), source(source_of(cx.whole, cx.schedule, input)),
       tile(stage_tile(cx.nest, cx.schedule, input)), to(cx.input_buffers[at(input)]),

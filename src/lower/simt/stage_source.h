@@ -16,8 +16,8 @@ namespace tilefuse::lower {
 // producer reads. Element (d0, d1, …) of the tensor that is staged needs the one at
 // base + sum of d * stride.
 struct StageStream {
-  kernel::BufferId from{-1};
-  kernel::ExprRef base{};            // address of the step's first element
+  BufferId from{-1};
+  ExprRef base{};                    // address of the step's first element
   std::vector<std::int64_t> strides; // by dimension of the tile
 };
 
@@ -28,34 +28,31 @@ struct StageSource {
   std::size_t rank() const { return tile.dims.size(); }
   const nest::Dim &dim(std::size_t d) const { return source.dims[at(tile.dims[d].dim)]; }
   // Whether a subscript of dimension d of the tile lies in the tensor.
-  kernel::ExprRef inside(std::size_t d, kernel::ExprRef subscript) const;
+  ExprRef inside(std::size_t d, ExprRef subscript) const;
   // Values of `lanes` neighbours along the tile's last dimension, from an address per stream:
   // loaded, or what the pointwise producer makes of them. `valid` of them exist, null: all.
-  kernel::ExprRef value(const std::vector<kernel::ExprRef> &addresses, int lanes,
-                        kernel::ExprRef valid) const;
+  ExprRef value(const std::vector<ExprRef> &addresses, int lanes, ExprRef valid) const;
   // value() as two steps, so that loads of several values can be in flight: read() loads from one
   // stream, in its read_type(); made() computes the value from what was read of all read_streams().
   std::size_t read_streams() const { return streams.size() - (stored ? 1 : 0); }
   kernel::Type read_type(std::size_t stream, int lanes) const;
-  kernel::ExprRef read(std::size_t stream, kernel::ExprRef address, int lanes,
-                       kernel::ExprRef valid) const;
-  kernel::ExprRef made(const std::vector<kernel::ExprRef> &values, int lanes,
-                       kernel::ExprRef valid) const;
+  ExprRef read(std::size_t stream, ExprRef address, int lanes, ExprRef valid) const;
+  ExprRef made(const std::vector<ExprRef> &values, int lanes, ExprRef valid) const;
   // The value of vectors that were read of all read_streams(), each in the type that is computed
   // with.
-  kernel::ExprRef of_vectors(const std::vector<kernel::ExprRef> &values) const;
+  ExprRef of_vectors(const std::vector<ExprRef> &values) const;
   // Whether this fill stores anything, and whether it stores element `step` of dimension d of the
   // tile; null: it does.
-  kernel::ExprRef owns_any() const;
-  kernel::ExprRef owns(std::size_t d, kernel::ExprRef step) const;
+  ExprRef owns_any() const;
+  ExprRef owns(std::size_t d, ExprRef step) const;
   // A value of the tile, converted to the type in which the map's result is written to memory.
-  kernel::ExprRef to_stored(kernel::ExprRef value) const;
+  ExprRef to_stored(ExprRef value) const;
 
   const Context &cx;
   int input;
   schedule::Source source;
   schedule::StageTile tile;
-  kernel::BufferId to;
+  BufferId to;
   double fill;
   DType type;                                // that the tile is held in
   const Context *map = nullptr;              // the pointwise producer, if there is one
@@ -63,7 +60,7 @@ struct StageSource {
   std::optional<schedule::Ownership> stored; // where the map's result is written to memory, as the
                                              // last of the streams
   Positions first;                           // by index: the first point that the tile serves
-  std::vector<kernel::ExprRef> origins; // by dimension of the tile: the first subscript of its box
+  std::vector<ExprRef> origins; // by dimension of the tile: the first subscript of its box
 
 private:
   bool spreads(std::size_t stream, int lanes) const;

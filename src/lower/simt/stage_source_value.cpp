@@ -6,15 +6,13 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
-
 ExprRef exists(const Context &cx, ExprRef valid) {
   return valid ? cx.build.scalar(ScalarOp::Gt, {valid, cx.build.integer(0)}) : nullptr;
 }
 
 // Of the tensor itself.
 ExprRef copied(const StageSource &s, ExprRef index, int lanes, ExprRef valid) {
-  const kernel::BufferId from = s.streams[0].from;
+  const BufferId from = s.streams[0].from;
   const ExprRef raw = s.cx.build.load(from, index, lanes, 1, valid, s.fill);
   return filled(s.cx, from, s.cx.build.cast(raw, s.type), exists(s.cx, valid));
 }

@@ -12,11 +12,8 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::BufferId;
-using kernel::ExprRef;
 using kernel::ForKind;
 using kernel::Space;
-using kernel::StmtRef;
 using kernel::VarId;
 using schedule::StageDim;
 
@@ -120,7 +117,7 @@ StmtRef TurnedFill::lane_chunks(const Place &place) {
     if (!dim(run()).checked)
       return along_run(chunk, exist, zero, box);
     const ExprRef origin = s_.origins[run()];
-    std::vector<StmtRef> body;
+    Stmts body;
     const ExprRef low = named(b_, body, "low", b_.min(b_.max(b_.sub(zero, origin), zero), box));
     const ExprRef size = b_.integer(s_.dim(run()).size);
     const ExprRef high = named(b_, body, "high", b_.max(b_.min(b_.sub(size, origin), box), low));
@@ -177,7 +174,7 @@ BufferId TurnedFill::square_registers(DType type) {
 
 // As many vectors as each has lanes. Streams without a run of memory are read lane by lane.
 StmtRef TurnedFill::square(const Place &place) {
-  std::vector<StmtRef> body;
+  Stmts body;
   std::vector<BufferId> squares;
   for (std::size_t k = 0; k < place.from.size(); ++k) {
     const StageStream &stream = s_.streams[k];

@@ -9,6 +9,6 @@
 namespace tilefuse::lower {
 
 // Requires a turned tile of vector lanes.
-kernel::StmtRef fill_turned(const Context &cx, int input);
+StmtRef fill_turned(const Context &cx, int input);
 
 } // namespace tilefuse::lower

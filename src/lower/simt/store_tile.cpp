@@ -11,10 +11,8 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
 using kernel::ForKind;
 using kernel::Space;
-using kernel::StmtRef;
 using kernel::VarId;
 using schedule::ResultDim;
 
@@ -141,17 +139,16 @@ StmtRef TileStore::squares(const Place &place) {
 StmtRef TileStore::square(const Place &place, ExprRef lane, ExprRef position, bool is_full) {
   const DType stored = b_.kernel()[cx_.result].type.elem;
   const DType held = compute_type(stored);
-  const kernel::BufferId rows =
-      b_.buffer({.name = "square" + std::to_string(b_.kernel().buffers.size()),
-                 .space = Space::Register,
-                 .type = {held, width_},
-                 .elems = width_});
+  const BufferId rows = b_.buffer({.name = "square" + std::to_string(b_.kernel().buffers.size()),
+                                   .space = Space::Register,
+                                   .type = {held, width_},
+                                   .elems = width_});
   const ExprRef lanes = existing(tile_.lane);
   const ExprRef left = b_.sub(lanes, lane);
   std::int64_t count = 0;
   const bool is_whole = kernel::is_constant(lanes, &count) && count % width_ == 0;
   const ExprRef length = run_length();
-  std::vector<StmtRef> body;
+  Stmts body;
   for (int row = 0; row < width_; ++row) {
     ExprRef at = b_.add(position, b_.integer(row));
     if (!is_full)

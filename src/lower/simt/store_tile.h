@@ -11,9 +11,9 @@
 namespace tilefuse::lower {
 
 // The element of the buffer that holds the current point's result.
-kernel::ExprRef turned_place(const Context &cx);
+ExprRef turned_place(const Context &cx);
 
 // Stores what the buffer holds, at the current position of the loops outside it.
-kernel::StmtRef store_tile(const Context &cx);
+StmtRef store_tile(const Context &cx);
 
 } // namespace tilefuse::lower

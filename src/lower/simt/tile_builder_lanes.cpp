@@ -7,19 +7,16 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
-
 // Accumulators taken apart, then halves of what is left of each, the upper one into the lower.
 StmtRef TileBuilder::fold_vectors() {
-  const kernel::BufferId vectors = acc_;
+  const BufferId vectors = acc_;
   const std::int64_t count = b_.kernel()[vectors].elems;
   acc_apart_ = cx_.width();
   acc_ = b_.buffer({.name = fmt::format("sum{}", b_.kernel().buffers.size()),
                     .space = kernel::Space::Register,
                     .type = {value_type().elem, 1},
                     .elems = count * acc_apart_});
-  std::vector<StmtRef> body;
+  Stmts body;
   for (std::int64_t copy = 0; copy < count; ++copy) {
     const ExprRef at = b_.integer(copy * acc_apart_);
     body.push_back(b_.store(acc_, at, b_.load(vectors, b_.integer(copy), cx_.width())));
@@ -55,7 +52,7 @@ StmtRef TileBuilder::lane_round(const schedule::LaneRound &round) {
 }
 
 StmtRef TileBuilder::reduce_lanes() {
-  std::vector<StmtRef> body;
+  Stmts body;
   if (has_reduced_vector(cx_.nest, cx_.schedule))
     body.push_back(fold_vectors());
   const std::vector<schedule::LaneRound> rounds = lane_rounds(cx_.nest, cx_.schedule);

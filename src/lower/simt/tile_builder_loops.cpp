@@ -9,13 +9,11 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
 using kernel::ForKind;
-using kernel::StmtRef;
 using kernel::VarId;
 
 StmtRef TileBuilder::chunk() {
-  std::vector<StmtRef> body;
+  Stmts body;
   const std::vector<ExprRef> outer = bases_;
   for (std::size_t k = 0; k < bases_.size(); ++k) {
     const ExprRef base = chunk_base(cx_, static_cast<int>(k), bases_[k]);
@@ -58,7 +56,7 @@ StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
     cx_.value[index] = b_.var(var);
     return b_.loop(var, ForKind::Serial, taps.begin, taps.end, 1, body());
   }
-  std::vector<StmtRef> parts;
+  Stmts parts;
   const std::int64_t whole = extent / unroll * unroll;
   if (whole > unroll) {
     const VarId var = b_.variable(name, {});
@@ -84,13 +82,13 @@ StmtRef TileBuilder::streamed_loop(IndexId index, const LoopBody &body) {
   const schedule::Split &split = cx_.schedule.splits[index];
   const std::string &name = cx_.nest.indices[index].name;
   const std::int64_t registers = schedule::stream_registers(cx_.schedule);
-  std::vector<StmtRef> parts;
+  Stmts parts;
   for (std::int64_t early = 0; early + 1 < registers; ++early) {
     slot_ = b_.integer(early);
     parts.push_back(fetch(index, b_.integer(early * split.keep)));
   }
   const VarId start = b_.variable(name, {});
-  std::vector<StmtRef> bodies;
+  Stmts bodies;
   for (std::int64_t turn = 0; turn < registers; ++turn) {
     const std::int64_t later = turn + registers - 1;
     const ExprRef first = b_.add(b_.var(start), b_.integer(later * split.keep));
@@ -113,7 +111,7 @@ StmtRef TileBuilder::streamed_loop(IndexId index, const LoopBody &body) {
 StmtRef TileBuilder::fetch(IndexId index, ExprRef first) {
   const auto level = std::find(cx_.schedule.order.begin(), cx_.schedule.order.end(), index) -
                      cx_.schedule.order.begin();
-  std::vector<StmtRef> all;
+  Stmts all;
   for (std::size_t k = 0; k < streams_.size(); ++k) {
     if (cx_.schedule.pipes[k].stream == 0)
       continue;

@@ -7,9 +7,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
-
 namespace {
 
 constexpr std::int64_t kGroupWarps = schedule::kGroupItems / kCoreLanes;
@@ -26,7 +23,7 @@ ResultBoxes::ResultBoxes(Context &cx)
   buffer_ = declare_local(cx, schedule::LocalUse::Boxes);
 }
 
-void ResultBoxes::place_warp(std::vector<StmtRef> &list) {
+void ResultBoxes::place_warp(Stmts &list) {
   const ExprRef warp = b_.sub(b_.div(b_.lane(), b_.integer(kCoreLanes)), b_.integer(kGroupWarps));
   first_ = named(b_, list, "boxes_first", b_.mul(warp, b_.integer(panel_.boxes * panel_.elems())));
 }

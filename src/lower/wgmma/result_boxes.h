@@ -15,28 +15,27 @@ public:
 
   std::int64_t columns() const { return panel_.columns; } // of a panel
   // Appends the names that the others need, at the start of a tile.
-  void place_warp(std::vector<kernel::StmtRef> &list);
+  void place_warp(Stmts &list);
   // Until this warp may fill its next box.
-  kernel::StmtRef open();
+  StmtRef open();
   // Neighbouring results into a row of box number `box` of the tile, from column `apart` + `along`
   // on; the one is a multiple of 16 bytes or the other lies in the first of them.
-  kernel::StmtRef put(std::int64_t box, kernel::ExprRef row, std::int64_t apart,
-                      kernel::ExprRef along, kernel::ExprRef results);
+  StmtRef put(std::int64_t box, ExprRef row, std::int64_t apart, ExprRef along, ExprRef results);
   // Sends the box off to column `column` of points from `row` on.
-  kernel::StmtRef send(std::int64_t box, kernel::ExprRef row, kernel::ExprRef column);
+  StmtRef send(std::int64_t box, ExprRef row, ExprRef column);
   // Behind the last tile: until no copy reads local memory.
-  kernel::StmtRef end();
+  StmtRef end();
 
 private:
-  kernel::ExprRef first_of(std::int64_t box);
+  ExprRef first_of(std::int64_t box);
 
   Context &cx_;
   kernel::Builder &b_;
   const schedule::StorePanel panel_;
   const schedule::DataMap lies_;
   kernel::MapId map_{};
-  kernel::BufferId buffer_{-1};
-  kernel::ExprRef first_{}; // of this warp's boxes
+  BufferId buffer_{-1};
+  ExprRef first_{}; // of this warp's boxes
 };
 
 } // namespace tilefuse::lower

@@ -12,9 +12,7 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
 using kernel::MbarrierOp;
-using kernel::StmtRef;
 
 namespace {
 
@@ -30,7 +28,7 @@ WgmmaAhead::WgmmaAhead(Context &cx)
     const kernel::MapId map = declare_map(cx, operand, fmt::format("ahead_map_{}", operand.extra),
                                           cx.slot_buffers[cx.nest.extras[at(operand.extra)].slot],
                                           operand.columns * operand.elem_bytes);
-    const kernel::BufferId buffer = declare_local(cx, schedule::LocalUse::Operand, operand.extra);
+    const BufferId buffer = declare_local(cx, schedule::LocalUse::Operand, operand.extra);
     sources_.push_back({operand, map, buffer});
   }
   barriers_ = declare_local(cx, schedule::LocalUse::OperandBarriers);
@@ -48,7 +46,7 @@ kernel::LocalRef WgmmaAhead::empty(ExprRef turn) const {
 
 StmtRef WgmmaAhead::init() const {
   const std::int64_t warps = tile_.warps() * schedule::kGroupItems / kCoreLanes;
-  std::vector<StmtRef> list;
+  Stmts list;
   for (std::int64_t i = 0; i < turns_; ++i)
     list.push_back(b_.mbarrier({MbarrierOp::Init, full(b_.integer(i)), b_.integer(1)}));
   for (std::int64_t i = 0; i < buffers_; ++i)
@@ -65,7 +63,7 @@ StmtRef WgmmaAhead::flip(ExprRef flips) const {
 
 // The panels of an operand's tile, where tiles stand.
 void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef turn,
-                      std::vector<StmtRef> &list) const {
+                      Stmts &list) const {
   for (std::int64_t column = 0; column < tile_.columns; column += source.operand.columns) {
     kernel::TensorCopy copy{
         .to = {source.buffer, b_.add(b_.mul(buffer_of(turn), b_.integer(tile_elems())),
@@ -87,8 +85,8 @@ StmtRef WgmmaAhead::copy_tile(const WgmmaTiles &tiles) const {
     bytes += tile_elems() * source.operand.elem_bytes;
   const ExprRef turn = turns_ == 1 ? b_.integer(0) : state(kTurn);
   const ExprRef is_second = b_.equal(turn, b_.integer(1));
-  std::vector<StmtRef> list = {b_.mbarrier({MbarrierOp::Wait, empty(turn), state(kParity)}),
-                               b_.mbarrier({MbarrierOp::Expect, full(turn), b_.integer(bytes)})};
+  Stmts list = {b_.mbarrier({MbarrierOp::Wait, empty(turn), state(kParity)}),
+                b_.mbarrier({MbarrierOp::Expect, full(turn), b_.integer(bytes)})};
   for (const Source &source : sources_)
     copy(source, tiles, turn, list);
   list.push_back(flip(buffers_ == 1 ? nullptr : is_second));
@@ -105,7 +103,7 @@ StmtRef WgmmaAhead::start_copies() const {
 }
 
 StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
-  const StmtRef all = tiles.each(nullptr, [&](ExprRef tile, std::vector<StmtRef> &list) {
+  const StmtRef all = tiles.each(nullptr, [&](ExprRef tile, Stmts &list) {
     tiles.take_apart(tile, list);
     list.push_back(copy_tile(tiles));
   });
@@ -127,7 +125,7 @@ StmtRef WgmmaAhead::let_go() const {
                    flip(nullptr)});
 }
 
-void WgmmaAhead::place(ExprRef row, ExprRef column, ExprRef along, std::vector<StmtRef> &list) {
+void WgmmaAhead::place(ExprRef row, ExprRef column, ExprRef along, Stmts &list) {
   row_ = named(b_, list, "ahead_row", row);
   along_ = named(b_, list, "ahead_along", along);
   const std::int64_t columns = sources_.front().operand.columns; // equal in all

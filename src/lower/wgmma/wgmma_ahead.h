@@ -24,43 +24,41 @@ public:
   explicit WgmmaAhead(Context &context);
 
   // By one work-item, before a barrier of the block.
-  kernel::StmtRef init() const;
+  StmtRef init() const;
   // The copies of all the block's tiles, by one work-item of a warp.
-  kernel::StmtRef produce(WgmmaTiles &tiles) const;
+  StmtRef produce(WgmmaTiles &tiles) const;
   // The same one by one, where the warp has other work between them: before the first, and those
   // of the tile last taken apart.
-  kernel::StmtRef start_copies() const;
-  kernel::StmtRef copy_tile(const WgmmaTiles &tiles) const;
+  StmtRef start_copies() const;
+  StmtRef copy_tile(const WgmmaTiles &tiles) const;
 
   // The buffer of groups with that turn (null: of all).
-  kernel::StmtRef start(kernel::ExprRef turn);
+  StmtRef start(ExprRef turn);
   // Until the tile's operands have come; and behind all reads of a warp.
-  kernel::StmtRef wait() const;
-  kernel::StmtRef let_go() const;
+  StmtRef wait() const;
+  StmtRef let_go() const;
   // Where this work-item reads: a row of the tile, the first column of its group's part, and its
   // own first column in a panel.
-  void place(kernel::ExprRef row, kernel::ExprRef column, kernel::ExprRef along,
-             std::vector<kernel::StmtRef> &list);
+  void place(ExprRef row, ExprRef column, ExprRef along, Stmts &list);
   // Neighbours of operand number `extra` so many rows and columns further; null where it has not
   // been fetched. The columns are whole panels, or the place in them is the work-item's own.
-  kernel::ExprRef load(int extra, std::int64_t rows, std::int64_t columns, int lanes) const;
+  ExprRef load(int extra, std::int64_t rows, std::int64_t columns, int lanes) const;
 
 private:
   struct Source {
     schedule::AheadOperand operand;
     kernel::MapId map{};
-    kernel::BufferId buffer{-1};
+    BufferId buffer{-1};
   };
   static constexpr std::int64_t kParity = 0;
   static constexpr std::int64_t kTurn = 1; // of what is copied next
   std::int64_t tile_elems() const { return tile_.rows * tile_.columns; }
-  kernel::ExprRef buffer_of(kernel::ExprRef turn) const;
-  kernel::LocalRef full(kernel::ExprRef turn) const { return {barriers_, turn}; }
-  kernel::LocalRef empty(kernel::ExprRef turn) const;
-  kernel::ExprRef state(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
-  kernel::StmtRef flip(kernel::ExprRef flips) const;
-  void copy(const Source &source, const WgmmaTiles &tiles, kernel::ExprRef turn,
-            std::vector<kernel::StmtRef> &list) const;
+  ExprRef buffer_of(ExprRef turn) const;
+  kernel::LocalRef full(ExprRef turn) const { return {barriers_, turn}; }
+  kernel::LocalRef empty(ExprRef turn) const;
+  ExprRef state(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
+  StmtRef flip(ExprRef flips) const;
+  void copy(const Source &source, const WgmmaTiles &tiles, ExprRef turn, Stmts &list) const;
 
   Context &cx_;
   kernel::Builder &b_;
@@ -68,10 +66,9 @@ private:
   const std::int64_t turns_;
   const std::int64_t buffers_; // one, or one for each turn
   std::vector<Source> sources_;
-  kernel::BufferId barriers_{-1}, place_{-1};
-  kernel::ExprRef turn_{}; // of this group
-  kernel::ExprRef row_{}, along_{},
-      first_{}; // of this work-item: in the tile, and its first element
+  BufferId barriers_{-1}, place_{-1};
+  ExprRef turn_{};                    // of this group
+  ExprRef row_{}, along_{}, first_{}; // of this work-item: in the tile, and its first element
 };
 
 } // namespace tilefuse::lower

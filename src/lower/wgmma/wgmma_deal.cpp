@@ -7,19 +7,16 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
-
 constexpr std::int64_t kRun = 16;    // channels that are dealt together
 constexpr int kChunk = 8;            // of one exchange of rows
 constexpr std::int64_t kDealers = 2; // warps
 constexpr std::int64_t kFirstItem = schedule::kGroupItems - kDealers * kCoreLanes;
 
 // Runs of a buffer, one by each work-item at a time. In odd rows chunks lie the other way round.
-StmtRef deal_buffer(kernel::Builder &b, const WgmmaRing &ring, kernel::BufferId run) {
+StmtRef deal_buffer(kernel::Builder &b, const WgmmaRing &ring, BufferId run) {
   const auto integer = [&](std::int64_t value) { return b.integer(value); };
   const std::int64_t of_row = schedule::kPanelBytes / size_bytes(b.kernel()[run].type.elem) / kRun;
-  std::vector<StmtRef> list;
+  Stmts list;
   const ExprRef item = item_of_warp(b);
   const ExprRef turned = b.mul(b.mod(b.div(item, integer(of_row)), integer(2)), integer(kChunk));
   const ExprRef first =
@@ -42,11 +39,11 @@ StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring) {
   if (!deals_kept_filter(context.gemm()))
     return nullptr;
   kernel::Builder &b = context.build;
-  const kernel::BufferId run = b.buffer({.name = "run",
-                                         .space = kernel::Space::Register,
-                                         .type = {b.kernel()[ring.filter()].type.elem, 1},
-                                         .elems = kRun});
-  std::vector<StmtRef> list;
+  const BufferId run = b.buffer({.name = "run",
+                                 .space = kernel::Space::Register,
+                                 .type = {b.kernel()[ring.filter()].type.elem, 1},
+                                 .elems = kRun});
+  Stmts list;
   const ExprRef dealer = named(
       b, list, "dealer", b.div(b.sub(b.lane(), b.integer(kFirstItem)), b.integer(kCoreLanes)));
   list.push_back(ring.start(0));

@@ -13,6 +13,6 @@
 namespace tilefuse::lower {
 
 // By work-items of the group that copies: null where the filter comes as it is read.
-kernel::StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring);
+StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring);
 
 } // namespace tilefuse::lower

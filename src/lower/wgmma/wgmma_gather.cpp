@@ -10,9 +10,7 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
 using kernel::MbarrierOp;
-using kernel::StmtRef;
 
 class WgmmaGather {
 public:
@@ -37,7 +35,6 @@ public:
   StmtRef build();
 
 private:
-  using List = std::vector<StmtRef>;
   static constexpr std::int64_t kCount = 0;  // of steps
   static constexpr std::int64_t kOldest = 1; // the buffer of the first of them
   static constexpr std::int64_t kOfTile = 2; // steps of this tile that are started
@@ -63,7 +60,7 @@ private:
   const FillFilter filter_;
   const WgmmaAhead *extra_;    // what post-ops read, brought among the loads; or null
   std::deque<CoreSide> sides_; // of pixels by their number: the data, or what its map reads
-  kernel::BufferId under_way_{-1};
+  BufferId under_way_{-1};
 };
 
 // What post-ops of the tile read, behind so many of its steps that all of the tile before may be
@@ -94,8 +91,8 @@ StmtRef WgmmaGather::give_later() const {
 }
 
 StmtRef WgmmaGather::step(const Positions &points) const {
-  List list = {b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
-               filter_(points)};
+  Stmts list = {b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
+                filter_(points)};
   for (const CoreSide &side : sides_)
     list.push_back(side.start_at(points, ring_.slot()));
   list.insert(list.end(), {b_.async_commit(), give_later(), copy_extra(), ring_.advance()});
@@ -103,9 +100,9 @@ StmtRef WgmmaGather::step(const Positions &points) const {
 }
 
 StmtRef WgmmaGather::build() {
-  List all = {ring_.start(1), set(kCount, integer(0)), set(kOldest, integer(0)),
-              extra_ == nullptr ? nullptr : by_extra_item(extra_->start_copies())};
-  all.push_back(tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+  Stmts all = {ring_.start(1), set(kCount, integer(0)), set(kOldest, integer(0)),
+               extra_ == nullptr ? nullptr : by_extra_item(extra_->start_copies())};
+  all.push_back(tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
     tiles_.take_apart(tile, list);
     for (CoreSide &side : sides_)
       list.push_back(side.declare(tiles_.first_row()));

@@ -15,7 +15,7 @@
 namespace tilefuse::lower {
 
 // `filter` starts the copy of the step at `points`, by one work-item.
-using FillFilter = std::function<kernel::StmtRef(const Positions &points)>;
-kernel::StmtRef gather_data(Context &context, const WgmmaParts &parts, FillFilter filter);
+using FillFilter = std::function<StmtRef(const Positions &points)>;
+StmtRef gather_data(Context &context, const WgmmaParts &parts, FillFilter filter);
 
 } // namespace tilefuse::lower

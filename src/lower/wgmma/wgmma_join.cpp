@@ -9,9 +9,7 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
 using kernel::MbarrierOp;
-using kernel::StmtRef;
 using schedule::kHalfRows;
 
 namespace {
@@ -36,7 +34,7 @@ WgmmaJoin::WgmmaJoin(Context &context, const WgmmaCluster &cluster, std::int64_t
 }
 
 StmtRef WgmmaJoin::init() const {
-  std::vector<StmtRef> list;
+  Stmts list;
   for (std::int64_t i = 0; cluster_.parts() > 1 && i < (is_repeated_ ? 2 : 1); ++i)
     list.push_back(b_.mbarrier({MbarrierOp::Init,
                                 {barriers_, integer(i)},
@@ -75,10 +73,10 @@ StmtRef WgmmaJoin::wait(std::int64_t what, ExprRef parity) const {
                       .for_cluster = true});
 }
 
-StmtRef WgmmaJoin::join(kernel::BufferId acc) const {
+StmtRef WgmmaJoin::join(BufferId acc) const {
   if (cluster_.parts() == 1)
     return nullptr;
-  std::vector<StmtRef> list;
+  Stmts list;
   const ExprRef phase = is_repeated_ ? b_.load(phase_, integer(0)) : integer(0);
   const ExprRef item = b_.mul(b_.sub(b_.lane(), integer(schedule::kGroupItems)), integer(vec_));
   const int lanes = static_cast<int>(vec_);

@@ -24,21 +24,21 @@ public:
   WgmmaJoin(Context &context, const WgmmaCluster &cluster, std::int64_t tiles);
 
   // By one work-item, before the barrier of the cluster; by those that have accumulators.
-  kernel::StmtRef init() const;
-  kernel::StmtRef start() const;
+  StmtRef init() const;
+  StmtRef start() const;
   // Behind it the first registers of `acc` hold this block's slice, as the accumulators of a tile
   // with those rows and columns, `halves` of the rows 8 apart, from `row` and `column` on.
-  kernel::StmtRef join(kernel::BufferId acc) const;
+  StmtRef join(BufferId acc) const;
   schedule::CoreTile slice() const;
   std::int64_t halves() const { return 2 / slices_.halves; }
-  kernel::ExprRef row() const;
-  kernel::ExprRef column() const;
+  ExprRef row() const;
+  ExprRef column() const;
 
 private:
-  kernel::ExprRef integer(std::int64_t value) const { return b_.integer(value); }
+  ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   std::int64_t accumulator(std::int64_t slice, std::int64_t value) const;
-  kernel::StmtRef say(std::int64_t what) const;
-  kernel::StmtRef wait(std::int64_t what, kernel::ExprRef parity) const;
+  StmtRef say(std::int64_t what) const;
+  StmtRef wait(std::int64_t what, ExprRef parity) const;
 
   static constexpr std::int64_t kGiven = 0; // by all blocks: their accumulators
   static constexpr std::int64_t kTaken = 1; // by all blocks: what they needed of this one's
@@ -53,7 +53,7 @@ private:
   const std::int64_t items_;   // that have accumulators
   const std::int64_t values_;  // of a slice, by work-item
   const std::int64_t vec_;     // of them, that lie in a row
-  kernel::BufferId parts_{-1}, barriers_{-1}, phase_{-1};
+  BufferId parts_{-1}, barriers_{-1}, phase_{-1};
 };
 
 } // namespace tilefuse::lower

@@ -14,9 +14,6 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
-
 constexpr std::size_t kTogether = 4; // rows whose reads are under way together
 
 // What a map feeds in one buffer of a ring with wgmma (schedule/mma/core_feeds.h), as rows of
@@ -28,9 +25,8 @@ public:
   RingMap(Context &context, const schedule::CoreFeed &feed, const WgmmaRing &ring,
           std::int64_t row_elems);
 
-  using List = std::vector<kernel::StmtRef>;
   // Gives the chunks to work-item number `item` of those that map.
-  void place(ExprRef item, List &list);
+  void place(ExprRef item, Stmts &list);
   ExprRef first_row() const { return first_row_; } // this work-item's
   std::int64_t apart() const { return apart_; }    // rows from one of them to the next
   // The element of a row at which its chunks begin.
@@ -38,17 +34,17 @@ public:
 
   // Reads what the rows share, at `points` by index, runs along the index `along`; `exists`: there
   // is such a run, null: yes.
-  void read_shared(const Positions &points, IndexId along, ExprRef exists, List &list);
+  void read_shared(const Positions &points, IndexId along, ExprRef exists, Stmts &list);
   // The subscripts that may leave the tensor, by `points`: without constants if those are shifts.
-  std::vector<ExprRef> checked(const Positions &points, bool is_shift, List &list) const;
+  std::vector<ExprRef> checked(const Positions &points, bool is_shift, Stmts &list) const;
   // Whether the tensor has what lies at such subscripts; null: yes.
   ExprRef inside(const std::vector<ExprRef> &subscripts, const std::vector<ExprRef> &shifts) const;
   // Maps this work-item's rows, those that exist, of which its first is `first` rows behind its
   // own.
-  void map_rows(ExprRef first, const std::vector<ExprRef> &exists, List &list) const;
+  void map_rows(ExprRef first, const std::vector<ExprRef> &exists, Stmts &list) const;
 
 private:
-  ExprRef load(int extra, ExprRef place, List &list) const;
+  ExprRef load(int extra, ExprRef place, Stmts &list) const;
 
   Context &cx_;
   kernel::Builder &b_;
@@ -73,7 +69,7 @@ RingMap::RingMap(Context &context, const schedule::CoreFeed &feed, const WgmmaRi
       lanes_(static_cast<int>(cx_.gemm().tile.chunk())), chunks_(row_elems / lanes_),
       apart_(schedule::kGroupItems / chunks_) {}
 
-void RingMap::place(ExprRef item, List &list) {
+void RingMap::place(ExprRef item, Stmts &list) {
   const schedule::Swizzle swizzle = schedule::core_swizzle(chunks_ * schedule::kChunkBytes);
   first_row_ = named(b_, list, "map_row", b_.div(item, b_.integer(chunks_)));
   const ExprRef chunk = named(b_, list, "map_chunk", b_.mod(item, b_.integer(chunks_)));
@@ -84,20 +80,20 @@ void RingMap::place(ExprRef item, List &list) {
             b_.add(b_.mul(first_row_, b_.integer(row_elems_)), b_.mul(chunk, b_.integer(lanes_))));
 }
 
-void RingMap::read_shared(const Positions &points, IndexId along, ExprRef exists, List &list) {
+void RingMap::read_shared(const Positions &points, IndexId along, ExprRef exists, Stmts &list) {
   const ExprRef valid = count_if(b_, exists, lanes_);
   shared_.assign(map_.extras.size(), nullptr);
   for (const int extra : feed_.read) {
     const nest::Linear flat = read_form(cx_, feed_, extra);
     const std::int64_t stride = flat.coeff[along];
     const ExprRef from = b_.add(linear(cx_, flat, points), b_.mul(run_, b_.integer(stride)));
-    const kernel::BufferId buffer = producer_.slot_buffers[map_.extras[at(extra)].slot];
+    const BufferId buffer = producer_.slot_buffers[map_.extras[at(extra)].slot];
     shared_[at(extra)] =
         named(b_, list, "shared", shared_run(b_, buffer, from, lanes_, stride, valid));
   }
 }
 
-std::vector<ExprRef> RingMap::checked(const Positions &points, bool is_shift, List &list) const {
+std::vector<ExprRef> RingMap::checked(const Positions &points, bool is_shift, Stmts &list) const {
   std::vector<ExprRef> subscripts;
   for (const nest::Dim &dim : cx_.nest.inputs[at(feed_.input)].dims) {
     nest::Linear form = dim.at;
@@ -120,20 +116,20 @@ ExprRef RingMap::inside(const std::vector<ExprRef> &subscripts,
   return all;
 }
 
-ExprRef RingMap::load(int extra, ExprRef place, List &list) const {
+ExprRef RingMap::load(int extra, ExprRef place, Stmts &list) const {
   if (shared_[at(extra)] != nullptr)
     return shared_[at(extra)];
   const auto number =
       std::find(feed_.copied.begin(), feed_.copied.end(), extra) - feed_.copied.begin();
-  const kernel::BufferId from = ring_.copied(feed_.input)[at(number)];
+  const BufferId from = ring_.copied(feed_.input)[at(number)];
   const DType type = compute_type(b_.kernel()[from].type.elem);
   return named(b_, list, "read", b_.cast(b_.load(from, place, lanes_), type));
 }
 
 // Rows are read together before the first of them is written. What is none stays 0, as it was
 // copied, by a branch, or is set to 0 by selection.
-void RingMap::map_rows(ExprRef first, const std::vector<ExprRef> &exists, List &list) const {
-  const kernel::BufferId to = ring_.copied(feed_.input).front();
+void RingMap::map_rows(ExprRef first, const std::vector<ExprRef> &exists, Stmts &list) const {
+  const BufferId to = ring_.copied(feed_.input).front();
   const DType stored = b_.kernel()[to].type.elem;
   const bool blends = cx_.schedule.roles.transform.selects;
   const ExprRef buffer = b_.add(b_.mul(ring_.slot(), b_.integer(ring_.elems(feed_.input))),
@@ -178,7 +174,6 @@ public:
   StmtRef build(ExprRef item, const BeforeWindow &before = {});
 
 private:
-  using List = std::vector<StmtRef>;
   using Subscripts = std::vector<ExprRef>; // of checked dimensions
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   ExprRef below(ExprRef value, std::int64_t end) { return b_.less(value, integer(end)); }
@@ -186,18 +181,18 @@ private:
                       const std::vector<std::int64_t> &sizes, ExprRef number);
   StmtRef in_turn(StmtRef step);
 
-  void map_tile(List &list);
+  void map_tile(Stmts &list);
   StmtRef map_windows(ExprRef tile, const BeforeWindow &before);
-  Subscripts place_row(std::int64_t number, List &list);
+  Subscripts place_row(std::int64_t number, Stmts &list);
   StmtRef step(const Positions &points, const std::vector<Subscripts> &rows);
-  ExprRef read_shared(const Positions &points, List &list);
+  ExprRef read_shared(const Positions &points, Stmts &list);
 
   StmtRef window_step(const Positions &points);
   StmtRef map_passes(ExprRef first, std::int64_t count, ExprRef in_depth);
 
-  void map_turned_tile(List &list);
+  void map_turned_tile(Stmts &list);
   StmtRef turned_step(ExprRef point);
-  void map_panel(std::size_t feed, std::int64_t panel, ExprRef point, List &list);
+  void map_panel(std::size_t feed, std::int64_t panel, ExprRef point, Stmts &list);
 
   Context &cx_;
   kernel::Builder &b_;
@@ -206,7 +201,7 @@ private:
   WgmmaTiles &tiles_;
   const WgmmaRing &ring_;
   const std::vector<schedule::CoreFeed> &feeds_;
-  kernel::BufferId turn_{-1};       // steps until it is this group's
+  BufferId turn_{-1};               // steps until it is this group's
   std::vector<RingMap> maps_;       // by feed
   std::vector<TurnedPanel> panels_; // of the filter
 };
@@ -236,7 +231,7 @@ StmtRef WgmmaMap::in_turn(StmtRef step) {
 }
 
 // The pixels of a tile are points of a box, or numbers.
-WgmmaMap::Subscripts WgmmaMap::place_row(std::int64_t number, List &list) {
+WgmmaMap::Subscripts WgmmaMap::place_row(std::int64_t number, Stmts &list) {
   const schedule::PixelBox &box = tiles_.box();
   const bool is_boxed = !box.indices.empty();
   const ExprRef row = b_.add(maps_[0].first_row(), integer(number * maps_[0].apart()));
@@ -247,7 +242,7 @@ WgmmaMap::Subscripts WgmmaMap::place_row(std::int64_t number, List &list) {
 }
 
 // What the rows of a step share; gives whether its depth exists, null: yes.
-ExprRef WgmmaMap::read_shared(const Positions &points, List &list) {
+ExprRef WgmmaMap::read_shared(const Positions &points, Stmts &list) {
   RingMap &map = maps_[0];
   ExprRef in_depth = nullptr;
   if (roles_.depth_points % tile_.depth != 0)
@@ -258,7 +253,7 @@ ExprRef WgmmaMap::read_shared(const Positions &points, List &list) {
 
 // Rows of a window from number `first` on, `count` for each work-item.
 StmtRef WgmmaMap::map_passes(ExprRef first, std::int64_t count, ExprRef in_depth) {
-  List list;
+  Stmts list;
   RingMap &map = maps_[0];
   const schedule::PixelBox halo = window_box(cx_.gemm());
   Positions corner = tiles_.first_points();
@@ -278,7 +273,7 @@ StmtRef WgmmaMap::map_passes(ExprRef first, std::int64_t count, ExprRef in_depth
 // A window's rows in a loop, and those that not all work-items have.
 StmtRef WgmmaMap::window_step(const Positions &points) {
   constexpr std::int64_t kUnrolled = 4;
-  List list;
+  Stmts list;
   const ExprRef in_depth = read_shared(points, list);
   list.push_back(ring_.wait_full());
   const std::int64_t rows = window_rows(cx_.gemm());
@@ -299,7 +294,7 @@ StmtRef WgmmaMap::window_step(const Positions &points) {
 }
 
 StmtRef WgmmaMap::step(const Positions &points, const std::vector<Subscripts> &rows) {
-  List list;
+  Stmts list;
   RingMap &map = maps_[0];
   const ExprRef in_depth = read_shared(points, list);
   Positions taps(points.size(), integer(0));
@@ -320,7 +315,7 @@ StmtRef WgmmaMap::map_windows(ExprRef tile, const BeforeWindow &before) {
   Positions points(cx_.nest.indices.size(), integer(0));
   return tiles_.each_window(points, [&] {
     const ExprRef depth = points[roles_.depths.front()];
-    List list;
+    Stmts list;
     if (before)
       list.push_back(before(tile, depth));
     tiles_.take_apart(tile, list);
@@ -331,7 +326,7 @@ StmtRef WgmmaMap::map_windows(ExprRef tile, const BeforeWindow &before) {
   });
 }
 
-void WgmmaMap::map_tile(List &list) {
+void WgmmaMap::map_tile(Stmts &list) {
   std::vector<Subscripts> rows;
   for (std::int64_t i = 0; i < tile_.rows / maps_[0].apart(); ++i)
     rows.push_back(place_row(i, list));
@@ -340,7 +335,7 @@ void WgmmaMap::map_tile(List &list) {
 }
 
 // Rows of a panel are points of the depth; its chunks, channels or pixels.
-void WgmmaMap::map_panel(std::size_t feed, std::int64_t panel, ExprRef point, List &list) {
+void WgmmaMap::map_panel(std::size_t feed, std::int64_t panel, ExprRef point, Stmts &list) {
   RingMap &map = maps_[feed];
   const bool is_data = feeds_[feed].input == roles_.data;
   const IndexId along = roles_.contiguous(feeds_[feed].input);
@@ -375,7 +370,7 @@ void WgmmaMap::map_panel(std::size_t feed, std::int64_t panel, ExprRef point, Li
 }
 
 StmtRef WgmmaMap::turned_step(ExprRef point) {
-  List list = {ring_.wait_full()};
+  Stmts list = {ring_.wait_full()};
   for (std::size_t f = 0; f < feeds_.size(); ++f) {
     const std::int64_t columns = feeds_[f].input == roles_.data ? tile_.rows : tile_.columns;
     for (std::int64_t panel = 0; panel < columns / panel_columns(tile_); ++panel)
@@ -385,7 +380,7 @@ StmtRef WgmmaMap::turned_step(ExprRef point) {
   return b_.block(std::move(list));
 }
 
-void WgmmaMap::map_turned_tile(List &list) {
+void WgmmaMap::map_turned_tile(Stmts &list) {
   panels_.clear();
   for (std::int64_t i = 0; i < tile_.columns; i += panel_columns(tile_))
     panels_.push_back(tiles_.panel(b_.add(tiles_.first_column(), integer(i)), list));
@@ -397,13 +392,13 @@ void WgmmaMap::map_turned_tile(List &list) {
 
 StmtRef WgmmaMap::build(ExprRef item, const BeforeWindow &before) {
   const ExprRef group = integer(schedule::kGroupItems);
-  List all;
+  Stmts all;
   for (RingMap &map : maps_)
     map.place(b_.mod(item, group), all);
   if (cx_.schedule.roles.transform.groups > 1)
     all.push_back(b_.store(turn_, integer(0), b_.div(item, group)));
   all.push_back(ring_.start(0));
-  all.push_back(tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+  all.push_back(tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
     if (halo_stages(cx_.schedule) > 0) {
       list.push_back(map_windows(tile, before));
       return;
@@ -427,7 +422,7 @@ StmtRef multiply_or_map(Context &cx, const WgmmaParts &parts, StmtRef multiply) 
   const int registers = cx.schedule.roles.transform.registers;
   const ExprRef first =
       b.integer(cx.block_size() - cx.schedule.roles.transform.groups * schedule::kGroupItems);
-  std::vector<StmtRef> list;
+  Stmts list;
   if (registers > 0)
     list.push_back(
         b.register_limit({registers > schedule::launch_registers(cx.schedule), registers}));

@@ -16,12 +16,11 @@ namespace tilefuse::lower {
 
 // By the producer's warps: all windows are mapped; `before`: what precedes each, at its tile and
 // depth.
-using BeforeWindow = std::function<kernel::StmtRef(kernel::ExprRef tile, kernel::ExprRef depth)>;
-kernel::StmtRef map_windows(Context &context, const WgmmaParts &parts, const BeforeWindow &before);
+using BeforeWindow = std::function<StmtRef(ExprRef tile, ExprRef depth)>;
+StmtRef map_windows(Context &context, const WgmmaParts &parts, const BeforeWindow &before);
 
 // Of all but the producer's warps: the last warpgroups map, with registers of their own, the
 // others do `multiply`.
-kernel::StmtRef multiply_or_map(Context &context, const WgmmaParts &parts,
-                                kernel::StmtRef multiply);
+StmtRef multiply_or_map(Context &context, const WgmmaParts &parts, StmtRef multiply);
 
 } // namespace tilefuse::lower

@@ -14,9 +14,7 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
 using kernel::MbarrierOp;
-using kernel::StmtRef;
 
 class WgmmaProducer {
 public:
@@ -33,16 +31,15 @@ public:
   StmtRef copy_and_map(const WgmmaParts &mapped);
 
 private:
-  using List = std::vector<StmtRef>;
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   bool has_fixed_filter() const { return b_.kernel()[cx_.source_buffers[at(roles_.filter)]].fixed; }
-  List wait_to_fill(const WgmmaRing &ring);
+  Stmts wait_to_fill(const WgmmaRing &ring);
   StmtRef fill_filter(const Positions &points);
   StmtRef fill_ahead(const Positions &points);
   StmtRef copy_ahead();
   StmtRef unless_ahead(StmtRef fill);
   StmtRef by_item(std::int64_t item, StmtRef body);
-  StmtRef each_tile(const std::function<StmtRef(Positions &points, List &list)> &body);
+  StmtRef each_tile(const std::function<StmtRef(Positions &points, Stmts &list)> &body);
   StmtRef produce();
   StmtRef produce_windows();
   StmtRef fill_window(const Positions &points);
@@ -52,12 +49,12 @@ private:
   StmtRef gather();
   ExprRef first_copied_row();
   StmtRef copy_step(const Positions &points, const std::vector<ExprRef> &base);
-  void copy_all(int input, kernel::TensorCopy copy, List &list);
-  void copy_data(const Positions &points, const std::vector<ExprRef> &base, List &list);
-  void copy_filter(const Positions &points, List &list);
+  void copy_all(int input, kernel::TensorCopy copy, Stmts &list);
+  void copy_data(const Positions &points, const std::vector<ExprRef> &base, Stmts &list);
+  void copy_filter(const Positions &points, Stmts &list);
   StmtRef produce_turned();
   void copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
-                  const TurnedPanel &panel, List &list);
+                  const TurnedPanel &panel, Stmts &list);
 
   Context &cx_;
   kernel::Builder &b_;
@@ -72,16 +69,16 @@ private:
   const schedule::FilterMap filter_; // beside straight data
   const schedule::DataMap turned_;   // the filter's beside turned data
   const RingMaps maps_;
-  kernel::BufferId ahead_{-1}; // register: of how many steps to come the filter is copied already
+  BufferId ahead_{-1}; // register: of how many steps to come the filter is copied already
 };
 
-WgmmaProducer::List WgmmaProducer::wait_to_fill(const WgmmaRing &ring) {
+Stmts WgmmaProducer::wait_to_fill(const WgmmaRing &ring) {
   return {b_.mbarrier({MbarrierOp::Wait, ring.empty(ring.slot()), ring.parity()}),
           b_.mbarrier({MbarrierOp::Expect, ring.full(ring.slot()), integer(ring.bytes())})};
 }
 
 // The same box of all that is copied for an input.
-void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, List &list) {
+void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, Stmts &list) {
   const std::vector<kernel::MapId> &maps = input == roles_.data ? maps_.data : maps_.filter;
   for (std::size_t k = 0; k < maps.size(); ++k) {
     copy.map = maps[k];
@@ -92,7 +89,7 @@ void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, List &list) {
 
 // One copy, or in blocks one for each of the step's. Blocks of a cluster's row have slices of rows.
 void WgmmaProducer::copy_data(const Positions &points, const std::vector<ExprRef> &base,
-                              List &list) {
+                              Stmts &list) {
   const std::int64_t block = roles_.has_blocks() ? extent(cx_.nest, roles_.depth()) : tile_.depth;
   const ExprRef slice =
       b_.mul(cluster_.column(), integer(data_ring_.data_elems() / cluster_.columns()));
@@ -123,7 +120,7 @@ void WgmmaProducer::copy_data(const Positions &points, const std::vector<ExprRef
 
 // Panels of the filter; blocks of a cluster's column have slices of them, of columns, or of the
 // depth where it is turned.
-void WgmmaProducer::copy_filter(const Positions &points, List &list) {
+void WgmmaProducer::copy_filter(const Positions &points, Stmts &list) {
   const std::int64_t panel = ring_.filter_elems() / filter_.panels;
   const ExprRef slice = b_.mul(cluster_.row(), integer(panel / cluster_.rows()));
   const ExprRef filter = b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())), slice);
@@ -155,16 +152,17 @@ StmtRef WgmmaProducer::unless_ahead(StmtRef fill) {
 }
 
 StmtRef WgmmaProducer::copy_step(const Positions &points, const std::vector<ExprRef> &base) {
-  List fill = wait_to_fill(ring_);
+  Stmts fill = wait_to_fill(ring_);
   copy_filter(points, fill);
-  List list = {unless_ahead(b_.block(std::move(fill)))};
+  Stmts list = {unless_ahead(b_.block(std::move(fill)))};
   copy_data(points, base, list);
   list.push_back(ring_.advance());
   return b_.block(std::move(list));
 }
 
 StmtRef WgmmaProducer::fill_filter(const Positions &points) {
-  List list = {b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
+  Stmts list = {
+      b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
   copy_filter(points, list);
   return b_.block(std::move(list));
 }
@@ -180,7 +178,7 @@ StmtRef WgmmaProducer::copy_ahead() {
   if (!cx_.schedule.roles.load.early)
     return nullptr;
   ahead_ = b_.buffer({"ahead", kernel::Space::Register, {DType::I32, 1}, 1});
-  List list = {ring_.start(1)};
+  Stmts list = {ring_.start(1)};
   tiles_.take_apart(cluster_.number(), list);
   const std::int64_t steps = core_steps(cx_.gemm());
   const ExprRef first = named(b_, list, "first_step", cluster_.first_step(steps));
@@ -194,7 +192,7 @@ StmtRef WgmmaProducer::copy_ahead() {
 
 // One panel of a turned input, at the points at which `base` stands.
 void WgmmaProducer::copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
-                               const TurnedPanel &panel, List &list) {
+                               const TurnedPanel &panel, Stmts &list) {
   const bool is_data = &map == &data_;
   kernel::TensorCopy copy{.to = {ring_.data(), to},
                           .at = std::move(base),
@@ -215,7 +213,7 @@ StmtRef WgmmaProducer::produce_turned() {
   const auto number = [&](ExprRef slice, std::int64_t count, std::int64_t i) {
     return b_.add(b_.mul(slice, integer(count)), integer(i));
   };
-  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
     tiles_.take_apart(tile, list);
     std::vector<TurnedPanel> panels;
     for (std::int64_t i = 0; i < filter_panels; ++i)
@@ -224,7 +222,7 @@ StmtRef WgmmaProducer::produce_turned() {
                               b_.mul(number(cluster_.row(), filter_panels, i), integer(across))),
                        list));
     const kernel::VarId point = b_.variable("point", {});
-    List step;
+    Stmts step;
     const std::vector<ExprRef> data =
         row_base(cx_, tiles_, data_, roles_.depths, b_.var(point), step);
     const std::vector<ExprRef> filter =
@@ -260,8 +258,8 @@ ExprRef WgmmaProducer::first_copied_row() {
 }
 
 // `body` at the first point of each tile; what it appends comes before what it gives.
-StmtRef WgmmaProducer::each_tile(const std::function<StmtRef(Positions &, List &)> &body) {
-  return tiles_.each(nullptr, [&](ExprRef tile, List &list) {
+StmtRef WgmmaProducer::each_tile(const std::function<StmtRef(Positions &, Stmts &)> &body) {
+  return tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
     tiles_.take_apart(tile, list);
     Positions points = tiles_.first_points();
     const StmtRef own = body(points, list);
@@ -271,7 +269,7 @@ StmtRef WgmmaProducer::each_tile(const std::function<StmtRef(Positions &, List &
 
 StmtRef WgmmaProducer::produce() {
   const StmtRef ahead = copy_ahead();
-  const StmtRef tiles = each_tile([&](Positions &points, List &list) {
+  const StmtRef tiles = each_tile([&](Positions &points, Stmts &list) {
     const std::vector<ExprRef> base =
         row_base(cx_, tiles_, data_, roles_.pixels, first_copied_row(), list);
     return tiles_.each_step(points, [&] { return copy_step(points, base); });
@@ -294,9 +292,9 @@ StmtRef WgmmaProducer::beside_kept_filter(StmtRef data) {
 }
 
 StmtRef WgmmaProducer::stream_filter() {
-  return b_.block({ring_.start(1), each_tile([&](Positions &points, List &) {
+  return b_.block({ring_.start(1), each_tile([&](Positions &points, Stmts &) {
                      return tiles_.each_step(points, [&] {
-                       List step = wait_to_fill(ring_);
+                       Stmts step = wait_to_fill(ring_);
                        copy_filter(points, step);
                        step.push_back(ring_.advance());
                        return b_.block(std::move(step));
@@ -306,13 +304,13 @@ StmtRef WgmmaProducer::stream_filter() {
 
 StmtRef WgmmaProducer::produce_windows() {
   return b_.block(
-      {b_.await_earlier(), data_ring_.start(1), each_tile([&](Positions &points, List &) {
+      {b_.await_earlier(), data_ring_.start(1), each_tile([&](Positions &points, Stmts &) {
          return tiles_.each_window(points, [&] { return fill_window(points); });
        })});
 }
 
 StmtRef WgmmaProducer::fill_window(const Positions &points) {
-  List list = wait_to_fill(data_ring_);
+  Stmts list = wait_to_fill(data_ring_);
   copy_data(points, {}, list);
   list.push_back(data_ring_.advance());
   return b_.block(std::move(list));
@@ -326,7 +324,7 @@ StmtRef WgmmaProducer::copy_and_map(const WgmmaParts &mapped) {
     return tiles_.window_after(tile, depth, count,
                                [&](const auto &points) { return fill_window(points); });
   };
-  List first = {data_ring_.start(1)};
+  Stmts first = {data_ring_.start(1)};
   for (std::int64_t i = 0; i < ahead; ++i)
     first.push_back(fetch(cluster_.number(), integer(0), i));
   const StmtRef maps = map_windows(cx_, mapped, [&](ExprRef tile, ExprRef depth) {

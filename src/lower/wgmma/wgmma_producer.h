@@ -13,6 +13,6 @@
 
 namespace tilefuse::lower {
 
-kernel::StmtRef produce_wgmma(Context &context, const WgmmaParts &parts);
+StmtRef produce_wgmma(Context &context, const WgmmaParts &parts);
 
 } // namespace tilefuse::lower

@@ -9,9 +9,7 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
 using kernel::Space;
-using kernel::StmtRef;
 
 WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape shape)
     : b_(context.build), roles_(context.gemm().roles), tile_(context.gemm().tile),
@@ -39,7 +37,7 @@ WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape sh
   place_ = new_place(is_all ? "place" : "window_place");
 }
 
-kernel::BufferId WgmmaRing::new_place(const std::string &name) const {
+BufferId WgmmaRing::new_place(const std::string &name) const {
   return b_.buffer({.name = name,
                     .space = Space::Register,
                     .type = {DType::I32, 1},
@@ -69,7 +67,7 @@ StmtRef WgmmaRing::wait_full() const {
 }
 
 StmtRef WgmmaRing::wait() const {
-  std::vector<StmtRef> list = {shape_.is_dealt ? nullptr : wait_full()}; // who deals has waited
+  Stmts list = {shape_.is_dealt ? nullptr : wait_full()}; // who deals has waited
   if (mappers_ > 0)
     list.push_back(b_.mbarrier({kernel::MbarrierOp::Wait, ready(slot()), parity()}));
   return b_.block(std::move(list));
@@ -101,7 +99,7 @@ StmtRef WgmmaRing::let_go() const {
 }
 
 StmtRef WgmmaRing::init() const {
-  std::vector<StmtRef> list;
+  Stmts list;
   const std::int64_t arrivals = shape_.gatherers + (bytes() > 0 ? 1 : 0);
   for (std::int64_t i = 0; i < count_; ++i) {
     list.push_back(
@@ -166,7 +164,7 @@ StmtRef WgmmaRing::advance() const {
                 b_.select(is_end, b_.sub(b_.integer(1), parity()), parity()))});
 }
 
-StmtRef skip_buffers(kernel::Builder &build, kernel::BufferId place, std::int64_t count,
+StmtRef skip_buffers(kernel::Builder &build, BufferId place, std::int64_t count,
                      std::int64_t steps) {
   const ExprRef slot = build.integer(0), phase = build.integer(1);
   const kernel::VarId next = build.variable("next", {});

@@ -32,12 +32,12 @@ public:
 
   // The same ring where the same work-items stand at another buffer as well, which they fill.
   WgmmaRing beside(const std::string &name) const;
-  kernel::BufferId data() const { return data_; }
-  kernel::BufferId filter() const { return filter_; }
+  BufferId data() const { return data_; }
+  BufferId filter() const { return filter_; }
   // Registers that say at which buffer these work-items stand: slot, parity, …
-  kernel::BufferId place() const { return place_; }
+  BufferId place() const { return place_; }
   // Of an input: its own, then those of what a map reads beside (schedule/mma/core_feeds.h).
-  const std::vector<kernel::BufferId> &copied(int input) const { return copied_[at(input)]; }
+  const std::vector<BufferId> &copied(int input) const { return copied_[at(input)]; }
   // Elements of one buffer.
   std::int64_t data_elems() const { return shape_.data_elems; }
   std::int64_t filter_elems() const { return shape_.filter_elems; }
@@ -49,35 +49,35 @@ public:
   }
 
   // By one work-item, before a barrier of the block.
-  kernel::StmtRef init() const;
+  StmtRef init() const;
   // The first buffer; `parity` that of the phase to wait for.
-  kernel::StmtRef start(int parity) const;
-  kernel::StmtRef advance() const;
+  StmtRef start(int parity) const;
+  StmtRef advance() const;
   // Until the buffer is full; and ready too, where maps are evaluated in it or it is dealt.
-  kernel::StmtRef wait_full() const;
-  kernel::StmtRef wait() const;
+  StmtRef wait_full() const;
+  StmtRef wait() const;
   // Until all of a filter is dealt: groups that began at once would store at once as well.
-  kernel::StmtRef wait_dealt() const;
+  StmtRef wait_dealt() const;
   // Behind a warp's stores, which instructions then see: that it has filled its part of buffer
   // `slot`; that it has mapped or dealt its part of this one.
-  kernel::StmtRef say_full(kernel::ExprRef slot) const { return publish(full(slot)); }
-  kernel::StmtRef say_ready() const { return publish(ready(slot())); }
+  StmtRef say_full(ExprRef slot) const { return publish(full(slot)); }
+  StmtRef say_ready() const { return publish(ready(slot())); }
   // A work-item of each warp says to each block that copies here that its warp has read the buffer
   // left last.
-  kernel::StmtRef let_go() const;
+  StmtRef let_go() const;
 
   // Groups that take tiles in turn, `turn` this one's number: where it starts, `steps` buffers to
   // each before it; over the other's buffers; until it may multiply; letting the other do so.
-  kernel::StmtRef start_turn(kernel::ExprRef turn, std::int64_t steps) const;
-  kernel::StmtRef skip(std::int64_t steps) const;
-  kernel::StmtRef wait_turn(kernel::ExprRef turn) const;
-  kernel::StmtRef end_turn(kernel::ExprRef turn) const;
-  kernel::ExprRef slot() const { return state(kSlot); }
-  kernel::ExprRef parity() const { return state(kParity); }
-  kernel::ExprRef before() const { return state(kBefore); } // the buffer left last
-  kernel::LocalRef full(kernel::ExprRef slot) const { return {barriers_, slot}; }
-  kernel::LocalRef empty(kernel::ExprRef slot) const;
-  kernel::LocalRef ready(kernel::ExprRef slot) const;
+  StmtRef start_turn(ExprRef turn, std::int64_t steps) const;
+  StmtRef skip(std::int64_t steps) const;
+  StmtRef wait_turn(ExprRef turn) const;
+  StmtRef end_turn(ExprRef turn) const;
+  ExprRef slot() const { return state(kSlot); }
+  ExprRef parity() const { return state(kParity); }
+  ExprRef before() const { return state(kBefore); } // the buffer left last
+  kernel::LocalRef full(ExprRef slot) const { return {barriers_, slot}; }
+  kernel::LocalRef empty(ExprRef slot) const;
+  kernel::LocalRef ready(ExprRef slot) const;
 
 private:
   std::int64_t copied_elems(int input) const {
@@ -88,10 +88,10 @@ private:
   static constexpr std::int64_t kBefore = 2;
   static constexpr std::int64_t kTurn = 3; // parity of the phase in which it is this group's turn
   static constexpr std::int64_t kTurns = 2;
-  kernel::BufferId new_place(const std::string &name) const;
-  kernel::LocalRef turn_of(kernel::ExprRef turn) const;
-  kernel::StmtRef publish(kernel::LocalRef at) const;
-  kernel::ExprRef state(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
+  BufferId new_place(const std::string &name) const;
+  kernel::LocalRef turn_of(ExprRef turn) const;
+  StmtRef publish(kernel::LocalRef at) const;
+  ExprRef state(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
 
   kernel::Builder &b_;
   const schedule::CoreRoles &roles_;
@@ -101,16 +101,16 @@ private:
   const std::int64_t count_;
   const bool takes_turns_;
   bool knows_before_ = true;
-  const std::int64_t warps_;      // that read
-  const std::int64_t mappers_;    // warps that map or deal a buffer
-  std::int64_t beside_elems_ = 0; // copied to one buffer, of what maps read besides
-  std::vector<std::vector<kernel::BufferId>> copied_; // by input
-  kernel::BufferId data_{-1}, filter_{-1}, barriers_{-1}, place_{-1};
+  const std::int64_t warps_;                  // that read
+  const std::int64_t mappers_;                // warps that map or deal a buffer
+  std::int64_t beside_elems_ = 0;             // copied to one buffer, of what maps read besides
+  std::vector<std::vector<BufferId>> copied_; // by input
+  BufferId data_{-1}, filter_{-1}, barriers_{-1}, place_{-1};
 };
 
 // Moves a role over `steps` of a ring of `count` buffers: its slot and parity are the first two of
 // `place`.
-kernel::StmtRef skip_buffers(kernel::Builder &build, kernel::BufferId place, std::int64_t count,
-                             std::int64_t steps);
+StmtRef skip_buffers(kernel::Builder &build, BufferId place, std::int64_t count,
+                     std::int64_t steps);
 
 } // namespace tilefuse::lower

@@ -15,9 +15,6 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
-
 constexpr std::int64_t kNowhere = -1;
 constexpr std::int64_t kApart = 2; // rows from where a unit starts to where the next does
 
@@ -27,15 +24,14 @@ class SpreadWindow {
 public:
   SpreadWindow(Context &context, const WgmmaParts &parts, poly::MemberId producer);
 
-  using List = std::vector<StmtRef>;
   // Names where its units lie in a window, and in the lines of the copy.
-  void declare(List &list);
+  void declare(Stmts &list);
   // Reads its units of the window that begins at `points` by index.
-  void read(const Positions &points, List &list) const;
+  void read(const Positions &points, Stmts &list) const;
   // What was read last, as the window holds it: each unit's chunks of 16 bytes.
-  std::vector<ExprRef> converted(List &list) const;
+  std::vector<ExprRef> converted(Stmts &list) const;
   // Writes these into buffer number `slot`.
-  void write(const std::vector<ExprRef> &chunks, ExprRef slot, List &list) const;
+  void write(const std::vector<ExprRef> &chunks, ExprRef slot, Stmts &list) const;
 
 private:
   // The value of one of the copy's indices is that of the window's first unit, that of a unit from
@@ -48,9 +44,9 @@ private:
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   ExprRef below(ExprRef value, std::int64_t end) const { return b_.less(value, integer(end)); }
   int index_of(std::size_t dim) const;
-  Unit unit_of(std::int64_t round, List &list) const;
-  void place_rows(ExprRef line, ExprRef unit, Unit &placed, List &list) const;
-  Values first_values(const Positions &points, List &list) const;
+  Unit unit_of(std::int64_t round, Stmts &list) const;
+  void place_rows(ExprRef line, ExprRef unit, Unit &placed, Stmts &list) const;
+  Values first_values(const Positions &points, Stmts &list) const;
   std::int64_t inside_unit(std::size_t dim, std::int64_t element) const;
   ExprRef valid(const Values &values) const;
   ExprRef element(const Values &values) const;
@@ -65,7 +61,7 @@ private:
   const schedule::DataMap map_;
   const nest::Operand &data_;   // of the anchor
   const std::vector<int> dims_; // of the data, by the copy's
-  kernel::BufferId values_{-1}; // registers
+  BufferId values_{-1};         // registers
   std::vector<Unit> units_;
 };
 
@@ -98,7 +94,7 @@ std::int64_t SpreadWindow::inside_unit(std::size_t dim, std::int64_t element) co
 }
 
 // Where the 16-byte chunks of a unit of a line lie in each row that holds it.
-void SpreadWindow::place_rows(ExprRef line, ExprRef unit, Unit &placed, List &list) const {
+void SpreadWindow::place_rows(ExprRef line, ExprRef unit, Unit &placed, Stmts &list) const {
   const schedule::Swizzle swizzle = schedule::core_swizzle(tile_.row_bytes());
   const std::int64_t chunks = plan_.unit / tile_.chunk();
   const ExprRef last = named(b_, list, "last_row", b_.div(unit, integer(plan_.step)));
@@ -126,7 +122,7 @@ void SpreadWindow::place_rows(ExprRef line, ExprRef unit, Unit &placed, List &li
   }
 }
 
-SpreadWindow::Unit SpreadWindow::unit_of(std::int64_t round, List &list) const {
+SpreadWindow::Unit SpreadWindow::unit_of(std::int64_t round, Stmts &list) const {
   Unit placed{.at = Values(copy_.indices.size(), integer(0)), .to = {}};
   const ExprRef number = b_.add(b_.lane(), integer(round * schedule::kGroupItems));
   const ExprRef line = named(b_, list, "line", b_.div(number, integer(plan_.per_line)));
@@ -143,13 +139,13 @@ SpreadWindow::Unit SpreadWindow::unit_of(std::int64_t round, List &list) const {
   return placed;
 }
 
-void SpreadWindow::declare(List &list) {
+void SpreadWindow::declare(Stmts &list) {
   for (std::int64_t round = 0; round < plan_.rounds(); ++round)
     units_.push_back(unit_of(round, list));
 }
 
 // Of the window's first unit, by the copy's index.
-SpreadWindow::Values SpreadWindow::first_values(const Positions &points, List &list) const {
+SpreadWindow::Values SpreadWindow::first_values(const Positions &points, Stmts &list) const {
   Values values(copy_.indices.size(), integer(0));
   for (std::size_t k = 0; k < dims_.size(); ++k) {
     if (dims_[k] < 0)
@@ -182,7 +178,7 @@ ExprRef SpreadWindow::element(const Values &values) const {
   return linear(cx_, nest::flat(copy_.inputs[0], copy_.indices.size()), values);
 }
 
-void SpreadWindow::read(const Positions &points, List &list) const {
+void SpreadWindow::read(const Positions &points, Stmts &list) const {
   const Values first = first_values(points, list);
   for (std::size_t u = 0; u < units_.size(); ++u)
     for (std::int64_t e = 0; e < plan_.unit; ++e) {
@@ -199,7 +195,7 @@ void SpreadWindow::read(const Positions &points, List &list) const {
     }
 }
 
-std::vector<ExprRef> SpreadWindow::converted(List &list) const {
+std::vector<ExprRef> SpreadWindow::converted(Stmts &list) const {
   const auto lanes = static_cast<int>(tile_.chunk());
   const DType type = b_.kernel()[ring_.data()].type.elem;
   std::vector<ExprRef> chunks;
@@ -211,7 +207,7 @@ std::vector<ExprRef> SpreadWindow::converted(List &list) const {
   return chunks;
 }
 
-void SpreadWindow::write(const std::vector<ExprRef> &chunks, ExprRef slot, List &list) const {
+void SpreadWindow::write(const std::vector<ExprRef> &chunks, ExprRef slot, Stmts &list) const {
   const std::size_t of_unit = chunks.size() / units_.size();
   const ExprRef buffer = named(b_, list, "buffer", b_.mul(slot, integer(ring_.data_elems())));
   for (std::size_t u = 0; u < units_.size(); ++u)
@@ -229,14 +225,14 @@ StmtRef spread_data(Context &context, const WgmmaParts &parts, poly::MemberId pr
   kernel::Builder &b = context.build;
   const WgmmaRing &ring = parts.data_ring;
   SpreadWindow window(context, parts, producer);
-  std::vector<StmtRef> all = {ring.start(1)};
+  Stmts all = {ring.start(1)};
   window.declare(all);
-  const auto read = [&](ExprRef tile, std::vector<StmtRef> &list) {
+  const auto read = [&](ExprRef tile, Stmts &list) {
     parts.tiles.take_apart(tile, list);
     window.read(parts.tiles.first_points(), list);
   };
   read(parts.tiles.cluster().number(), all);
-  all.push_back(parts.tiles.each(nullptr, [&](ExprRef tile, std::vector<StmtRef> &list) {
+  all.push_back(parts.tiles.each(nullptr, [&](ExprRef tile, Stmts &list) {
     const std::vector<ExprRef> chunks = window.converted(list);
     read(b.add(tile, b.integer(b.kernel().blocks)), list); // past the last tile: nothing it needs
     list.push_back(b.mbarrier({kernel::MbarrierOp::Wait, ring.empty(ring.slot()), ring.parity()}));

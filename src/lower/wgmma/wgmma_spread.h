@@ -11,6 +11,6 @@
 
 namespace tilefuse::lower {
 
-kernel::StmtRef spread_data(Context &context, const WgmmaParts &parts, poly::MemberId producer);
+StmtRef spread_data(Context &context, const WgmmaParts &parts, poly::MemberId producer);
 
 } // namespace tilefuse::lower

@@ -9,9 +9,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
-
 namespace {
 
 // The maps of what is copied for an input, each as `map_of` says of a product that reads it: of boxes
@@ -53,7 +50,7 @@ RingMaps declare_maps(const Context &cx, const WgmmaCluster &cluster) {
 
 std::vector<ExprRef> row_base(const Context &cx, const WgmmaTiles &tiles,
                               const schedule::DataMap &map, const std::vector<IndexId> &pixels,
-                              ExprRef row, std::vector<StmtRef> &list) {
+                              ExprRef row, Stmts &list) {
   if (!map.place.empty())
     return {};
   kernel::Builder &b = cx.build;

@@ -18,9 +18,8 @@ RingMaps declare_maps(const Context &context, const WgmmaCluster &cluster);
 
 // Where row number `row` of an input's box begins in its map, at the index along which it is
 // contiguous 0; empty where the box has places of its own.
-std::vector<kernel::ExprRef> row_base(const Context &context, const WgmmaTiles &tiles,
-                                      const schedule::DataMap &map,
-                                      const std::vector<IndexId> &pixels, kernel::ExprRef row,
-                                      std::vector<kernel::StmtRef> &list);
+std::vector<ExprRef> row_base(const Context &context, const WgmmaTiles &tiles,
+                              const schedule::DataMap &map, const std::vector<IndexId> &pixels,
+                              ExprRef row, Stmts &list);
 
 } // namespace tilefuse::lower

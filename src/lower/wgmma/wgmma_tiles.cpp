@@ -8,16 +8,13 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
-
 WgmmaTiles::WgmmaTiles(Context &context, const WgmmaCluster &cluster)
     : cx_(context), b_(cx_.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile),
       plan_(column_plan(cx_.gemm())), cluster_(cluster), grid_(tile_grid(cx_.gemm())),
       box_(has_box(cx_.gemm()) ? pixel_box(cx_.gemm()) : schedule::PixelBox{}) {}
 
 // Lets the tile's pixels begin where tile `number` of the rows does.
-void WgmmaTiles::place_rows(ExprRef number, std::vector<StmtRef> &list) {
+void WgmmaTiles::place_rows(ExprRef number, Stmts &list) {
   first_row_ = box_.indices.empty()
                    ? named(b_, list, "first_row", b_.mul(number, b_.integer(tile_.rows)))
                    : b_.integer(0);
@@ -35,7 +32,7 @@ void WgmmaTiles::place_rows(ExprRef number, std::vector<StmtRef> &list) {
   }
 }
 
-void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
+void WgmmaTiles::take_apart(ExprRef tile, Stmts &list) {
   const ExprRef columns = b_.integer(grid_.cluster_columns);
   const ExprRef rows = b_.integer(grid_.cluster_rows);
   // Of this block's among the tiles of the cluster.
@@ -62,10 +59,9 @@ void WgmmaTiles::take_apart(ExprRef tile, std::vector<StmtRef> &list) {
 
 std::int64_t WgmmaTiles::most() const { return (grid_.clusters() + apart() - 1) / apart(); }
 
-StmtRef WgmmaTiles::each(ExprRef turn,
-                         const std::function<void(ExprRef, std::vector<StmtRef> &)> &body) {
+StmtRef WgmmaTiles::each(ExprRef turn, const std::function<void(ExprRef, Stmts &)> &body) {
   const kernel::VarId tile = b_.variable("tile", {});
-  std::vector<StmtRef> list;
+  Stmts list;
   body(b_.var(tile), list);
   const ExprRef number = cluster_.number();
   const ExprRef first =
@@ -107,13 +103,13 @@ std::pair<ExprRef, ExprRef> WgmmaTiles::turned_points() const {
 
 StmtRef WgmmaTiles::each_number(Positions &points, ExprRef begin, ExprRef end, const Body &body) {
   const kernel::VarId step = b_.variable("step", {});
-  std::vector<StmtRef> list;
+  Stmts list;
   take_step(b_.var(step), points, list);
   list.push_back(body());
   return b_.loop(step, kernel::ForKind::Serial, begin, end, 1, b_.block(std::move(list)));
 }
 
-void WgmmaTiles::take_step(ExprRef step, Positions &points, std::vector<StmtRef> &list) {
+void WgmmaTiles::take_step(ExprRef step, Positions &points, Stmts &list) {
   ExprRef rest = step;
   const auto take = [&](IndexId index, std::int64_t apart) {
     const ExprRef count = b_.integer((extent(cx_.nest, index) + apart - 1) / apart);
@@ -126,7 +122,7 @@ void WgmmaTiles::take_step(ExprRef step, Positions &points, std::vector<StmtRef>
     take(*i, 1);
 }
 
-TurnedPanel WgmmaTiles::panel(ExprRef column, std::vector<StmtRef> &list) const {
+TurnedPanel WgmmaTiles::panel(ExprRef column, Stmts &list) const {
   const std::int64_t across = panel_columns(tile_);
   TurnedPanel panel{column, Positions(cx_.nest.indices.size(), b_.integer(0))};
   if (plan_.taps.empty())
@@ -158,11 +154,11 @@ StmtRef WgmmaTiles::window_after(ExprRef tile, ExprRef depth, std::int64_t count
   const IndexId along = roles_.depths.front();
   const std::int64_t step = depth_step();
   const ExprRef windows = b_.integer(windows_of_tile(cx_.gemm()));
-  std::vector<StmtRef> list;
+  Stmts list;
   const ExprRef number = b_.add(b_.div(depth, b_.integer(step)), b_.integer(count));
   const ExprRef later =
       named(b_, list, "later", b_.add(tile, b_.mul(b_.div(number, windows), b_.integer(apart()))));
-  std::vector<StmtRef> taken;
+  Stmts taken;
   take_apart(later, taken);
   Positions points = first_points();
   points[along] = b_.mul(b_.mod(number, windows), b_.integer(step));

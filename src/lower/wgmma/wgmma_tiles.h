@@ -17,8 +17,8 @@ namespace tilefuse::lower {
 // A panel of columns of a turned filter beside turned data (schedule/wgmma/wgmma.h): channels at one
 // tap.
 struct TurnedPanel {
-  kernel::ExprRef channel{}; // its first
-  Positions points;          // of its taps, others 0
+  ExprRef channel{}; // its first
+  Positions points;  // of its taps, others 0
 };
 // Columns of a panel.
 inline std::int64_t panel_columns(const schedule::CoreTile &tile) {
@@ -40,51 +40,48 @@ public:
   std::int64_t apart() const { return b_.kernel().blocks / cluster_.size(); }
   // Loop over the tiles that this block takes: every apart()-th one; where groups of warps take
   // turns, only those of group `turn` (null: all).
-  kernel::StmtRef
-  each(kernel::ExprRef turn,
-       const std::function<void(kernel::ExprRef tile, std::vector<kernel::StmtRef> &)> &body);
+  StmtRef each(ExprRef turn, const std::function<void(ExprRef tile, Stmts &)> &body);
   // Sets the indices of the grid and of a box to where tile number `tile` begins; columns or rows
   // change fastest. In a cluster the number is that of a group of tiles, one to each block.
-  void take_apart(kernel::ExprRef tile, std::vector<kernel::StmtRef> &list);
+  void take_apart(ExprRef tile, Stmts &list);
   // Sets the column to the first, where there is one tile of columns.
   void take_all_columns() { first_column_ = b_.integer(0); }
   // First point, by index, of the tile last taken apart; 0 for indices that a tile walks over.
   Positions first_points() const;
   // Loop over this block's steps of a tile of straight data: the depth innermost, or outermost
   // where windows serve all taps. `points` follow the loop.
-  using Body = std::function<kernel::StmtRef()>;
-  kernel::StmtRef each_step(Positions &points, const Body &body);
+  using Body = std::function<StmtRef()>;
+  StmtRef each_step(Positions &points, const Body &body);
   // The same over the steps from `begin` to before `end`. Requires no windows.
-  kernel::StmtRef each_number(Positions &points, kernel::ExprRef begin, kernel::ExprRef end,
-                              const Body &body);
+  StmtRef each_number(Positions &points, ExprRef begin, ExprRef end, const Body &body);
   // First point of the depth that this block's steps of turned data read, and the one behind its
   // last.
-  std::pair<kernel::ExprRef, kernel::ExprRef> turned_points() const;
+  std::pair<ExprRef, ExprRef> turned_points() const;
   // Sets `points` to step number `step`.
-  void take_step(kernel::ExprRef step, Positions &points, std::vector<kernel::StmtRef> &list);
+  void take_step(ExprRef step, Positions &points, Stmts &list);
   // The first of a row's pixels that the tap at `points` reads; null: always the first.
-  kernel::ExprRef first_of_row(const Positions &points) const;
+  ExprRef first_of_row(const Positions &points) const;
   // Loop over the windows of a tile.
-  kernel::StmtRef each_window(Positions &points, const Body &body);
+  StmtRef each_window(Positions &points, const Body &body);
   // `body` at the window that this block takes `count` windows after the one of tile `tile` at
   // depth `depth`; nothing where there is none. Its tile is then the one last taken apart.
-  kernel::StmtRef window_after(kernel::ExprRef tile, kernel::ExprRef depth, std::int64_t count,
-                               const std::function<kernel::StmtRef(const Positions &)> &body);
+  StmtRef window_after(ExprRef tile, ExprRef depth, std::int64_t count,
+                       const std::function<StmtRef(const Positions &)> &body);
   // Loop over the taps that one window serves.
-  kernel::StmtRef each_tap(Positions &points, const Body &body);
+  StmtRef each_tap(Positions &points, const Body &body);
   // The panel that starts at `column`, or the last where that is past the end.
-  TurnedPanel panel(kernel::ExprRef column, std::vector<kernel::StmtRef> &list) const;
+  TurnedPanel panel(ExprRef column, Stmts &list) const;
   // First row and column of the tile last taken apart.
-  kernel::ExprRef first_row() const { return first_row_; }
-  kernel::ExprRef first_column() const { return first_column_; }
+  ExprRef first_row() const { return first_row_; }
+  ExprRef first_column() const { return first_column_; }
   // Whether the tile last taken apart is one of the grid, and no filler of the last cluster; null:
   // it always is.
-  kernel::ExprRef exists() const { return exists_; }
+  ExprRef exists() const { return exists_; }
 
 private:
   std::int64_t depth_step() const;
-  void place_rows(kernel::ExprRef number, std::vector<kernel::StmtRef> &list);
-  kernel::StmtRef over(std::span<const IndexId> indices, Positions &points, const Body &body);
+  void place_rows(ExprRef number, Stmts &list);
+  StmtRef over(std::span<const IndexId> indices, Positions &points, const Body &body);
 
   Context &cx_;
   kernel::Builder &b_;
@@ -94,7 +91,7 @@ private:
   const WgmmaCluster &cluster_;
   const schedule::TileGrid grid_;
   const schedule::PixelBox box_;
-  kernel::ExprRef first_row_{}, first_column_{}, exists_{};
+  ExprRef first_row_{}, first_column_{}, exists_{};
 };
 
 } // namespace tilefuse::lower
