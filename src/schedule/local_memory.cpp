@@ -15,7 +15,6 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/result_tile.h"
 #include "schedule/staging.h"
-#include "schedule/wgmma/wgmma_ahead.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"

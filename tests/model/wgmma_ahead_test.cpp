@@ -12,7 +12,7 @@
 #include "schedule/legal.h"
 #include "schedule/text.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/wgmma_ahead.h"
+#include "schedule/wgmma/wgmma_panels.h"
 #include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::model {

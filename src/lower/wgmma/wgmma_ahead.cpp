@@ -71,9 +71,9 @@ void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef tur
         .map = source.map,
         .at = {b_.add(tiles.first_column(), b_.integer(column))},
         .signals = full(turn)};
-    for (const IndexId index : source.operand.indices)
-      copy.at.push_back(cx_.origin[index]);
-    if (source.operand.indices.empty())
+    for (const std::optional<IndexId> index : source.operand.pixels)
+      copy.at.push_back(cx_.origin[*index]);
+    if (source.operand.pixels.empty())
       copy.at.push_back(tiles.first_row());
     list.push_back(b_.tensor_copy(std::move(copy)));
   }

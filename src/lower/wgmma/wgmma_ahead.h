@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands of post-ops that tensor copies bring to local memory while their tile is multiplied
-// (schedule/wgmma/wgmma_ahead.h). A warp of the producer's group does nothing else, so that neither
+// (schedule/wgmma/wgmma_panels.h). A warp of the producer's group does nothing else, so that neither
 // these copies nor those of the ring wait for each other; where all its warps load, a work-item
 // starts them among its loads:
 //
@@ -15,7 +15,7 @@
 
 #include "lower/context.h"
 #include "lower/wgmma/wgmma_tiles.h"
-#include "schedule/wgmma/wgmma_ahead.h"
+#include "schedule/wgmma/wgmma_panels.h"
 
 namespace tilefuse::lower {
 

@@ -13,7 +13,6 @@
 #include "schedule/mma/core_pipes.h"
 #include "schedule/range.h"
 #include "schedule/wgmma/wgmma.h"
-#include "schedule/wgmma/wgmma_ahead.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_tiles.h"

@@ -33,10 +33,7 @@ public:
       }
     if (std::all_of(map_.steps.begin(), map_.steps.end(), [](auto step) { return step == 1; }))
       map_.steps.clear();
-    if (map_.wrong.empty())
-      map_.wrong = beyond_limits(map_);
-    if (map_.wrong.empty())
-      map_.wrong = misaligned(map_.strides, map_.offset, gemm_.tile.elem_bytes, "data");
+    map_.wrong = unfit(map_, gemm_.tile.elem_bytes, "data");
     return std::move(map_);
   }
 

@@ -55,25 +55,22 @@ std::string misaligned(std::int64_t apart, std::int64_t size, std::string_view w
   return apart >= 0 && apart * size % kMapAlign == 0 ? std::string() : off_chunks(apart, what);
 }
 
-std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
-                       std::int64_t size, std::string_view what) {
-  for (std::size_t i = 1; i < strides.size(); ++i)
-    if (strides[i] <= 0 || strides[i] * size % kMapAlign != 0)
-      return off_chunks(strides[i], what);
-  return misaligned(offset, size, what);
-}
-
-std::string beyond_limits(const TensorMap &map) {
+std::string unfit(const TensorMap &map, std::int64_t size, std::string_view what) {
   std::vector<Range> ranges = {{"tensor_map.rank", std::ssize(map.dims), 1, kMostRank}};
   for (std::size_t i = 0; i < map.box.size(); ++i) {
     const std::int64_t step = i == 0 || map.steps.empty() ? 1 : map.steps[i - 1];
     ranges.push_back({"box.stride", step, 1, kMostStep});
     ranges.push_back({"box.points", map.box[i] * step, 1, kMostBox});
   }
+  if (!map.wrong.empty())
+    return map.wrong;
   for (const Range &range : ranges)
     if (std::optional<std::string> reason = outside(range))
       return *std::move(reason);
-  return {};
+  for (std::size_t i = 1; i < map.strides.size(); ++i)
+    if (map.strides[i] <= 0 || map.strides[i] * size % kMapAlign != 0)
+      return off_chunks(map.strides[i], what);
+  return misaligned(map.offset, size, what);
 }
 
 std::string no_walk(const Nest &nest, IndexId index, std::string_view what) {

@@ -39,14 +39,10 @@ inline constexpr std::int64_t kMostBox = 256; // points that a box of pixels spa
 inline constexpr std::int64_t kMostStep = 8;  // from one pixel of a box to the next, or of an image
 inline constexpr std::int64_t kMostSpatial = kMostRank - 2; // dimensions of an image
 
-// Why no copy brings the map's boxes, which has too many dimensions, or its boxes too many points
-// or too long steps; empty: one does.
-std::string beyond_limits(const TensorMap &map);
-
-// Why TMA cannot walk a tensor; empty: it can. Strides and offset are in elements of `size` bytes;
-// the first stride is that of the contiguous dimension.
-std::string misaligned(const std::vector<std::int64_t> &strides, std::int64_t offset,
-                       std::int64_t size, std::string_view what);
+// Why no tensor copy brings the map's boxes of elements of `size` bytes: it says why itself, it has
+// too many dimensions, or its boxes too many points or too long steps, or TMA cannot walk its
+// strides and offset. The first stride is that of the contiguous dimension. Empty: one does.
+std::string unfit(const TensorMap &map, std::int64_t size, std::string_view what);
 // Copies start at every so many elements.
 std::string misaligned(std::int64_t apart, std::int64_t size, std::string_view what);
 // The map has no coordinate that the index moves as the operand's subscripts do.

@@ -56,7 +56,7 @@
 // where they are not dealt. A turned filter is dealt where it is kept, once it has come.
 //
 // With `store tma` results leave as boxes of local memory, while the next tile is multiplied;
-// with `pipe extra tma stages N` tiles that post-ops read come to it before (wgmma_ahead.h).
+// with `pipe extra tma stages N` tiles that post-ops read come to it before (wgmma_panels.h).
 //
 // With `pipe 0 cp_async` the producer is a warpgroup, which brings data by asynchronous copies of
 // 16, 8 or 4 bytes, as of schedule/mma/core.h, for what no tensor map copies whole rows of: runs

@@ -64,8 +64,7 @@ public:
     } else if (std::vector<Side> sides; sort(sides)) {
       image(sides);
     }
-    if (map_.wrong.empty())
-      map_.wrong = misaligned(map_.strides, map_.offset, size_of(nest_, walk_.input), "data");
+    map_.wrong = unfit(map_, size_of(nest_, walk_.input), "data");
     return std::move(map_);
   }
 
@@ -126,7 +125,6 @@ void Mapper::matrix() {
       map_.parts.push_back(nothing());
       map_.parts.back().coeff[at(part)] = 1;
     }
-  map_.wrong = beyond_limits(map_);
 }
 
 bool Mapper::place(const nest::Dim &dim, std::vector<Side> &sides) {
@@ -417,10 +415,7 @@ FilterMap filter_map(const Gemm &gemm) {
     if (reach.elems > 1 && !packed && map.wrong.empty())
       map.wrong = overrun(gemm.roles.depth_points, gemm.tile.depth);
   }
-  if (map.wrong.empty())
-    map.wrong = beyond_limits(map);
-  if (map.wrong.empty())
-    map.wrong = misaligned(map.strides, map.offset, gemm.tile.elem_bytes, "filter");
+  map.wrong = unfit(map, gemm.tile.elem_bytes, "filter");
   std::int64_t last = map.offset;
   for (std::size_t i = 0; i < map.dims.size(); ++i)
     last += (map.dims[i] - 1) * map.strides[i];

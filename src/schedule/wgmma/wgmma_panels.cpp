@@ -33,26 +33,13 @@ std::int64_t stored_columns(const Gemm &gemm) {
 
 std::int64_t run_of(const Gemm &gemm) { return gemm.schedule.splits[at(gemm.roles.channel)].vec; }
 
-} // namespace
-
+// Of a panel whose elements take so many bytes.
 std::int64_t panel_columns(const Gemm &gemm, std::int64_t elem_bytes) {
   const std::int64_t vec = run_of(gemm);
   return vec == kPairs ? kPanelBytes / elem_bytes : 4 * vec;
 }
 
-StorePanel store_panel(const Gemm &gemm) {
-  const std::int64_t size = size_bytes(type_of(gemm.nest, gemm.nest.out));
-  StorePanel panel{.rows = kPanelRows / part_slices(gemm.schedule).halves,
-                   .columns = panel_columns(gemm, size),
-                   .elem_bytes = size};
-  const std::int64_t of_tile = std::max<std::int64_t>(
-      1, gemm.tile.warp_rows / kGroupRows * (stored_columns(gemm) / panel.columns));
-  panel.boxes = std::min(of_tile, kMostStoreBytes / (panel.elems() * size));
-  while (panel.boxes > 1 && of_tile % panel.boxes != 0)
-    --panel.boxes;
-  return panel;
-}
-
+// Whether tiles are made of such panels, and work-items read or write a run at once.
 bool is_panel(const Gemm &gemm, std::int64_t columns, std::int64_t elem_bytes) {
   const std::int64_t vec = run_of(gemm);
   const std::int64_t row_bytes = columns * elem_bytes;
@@ -61,6 +48,8 @@ bool is_panel(const Gemm &gemm, std::int64_t columns, std::int64_t elem_bytes) {
          stored_columns(gemm) % columns == 0;
 }
 
+// Elements from a point of an operand to the next; nothing where points are no rows of a matrix of
+// neighbouring channels.
 std::optional<std::int64_t> matrix_stride(const Nest &nest, const nest::Operand &operand,
                                           const CoreRoles &roles) {
   const nest::Linear flat = nest::flat(operand, nest.indices.size());
@@ -79,29 +68,78 @@ std::optional<std::int64_t> matrix_stride(const Nest &nest, const nest::Operand 
   return next == 0 ? std::nullopt : std::optional(stride);
 }
 
-DataMap result_map(const Gemm &gemm) {
-  const nest::Linear flat = nest::flat(gemm.nest.out, gemm.nest.indices.size());
+// How panels are copied of a tensor that lies as results do: as one matrix of points, as boxes of
+// pixels where tiles are, or as an image, whose pixels an im2col map walks.
+DataMap panel_map(const Gemm &gemm, const nest::Operand &operand) {
+  const nest::Linear flat = nest::flat(operand, gemm.nest.indices.size());
   DataMap map{{.offset = flat.constant, .dims = {gemm.roles.channel_points}, .strides = {1}}};
-  const std::int64_t spatial = std::ssize(gemm.roles.pixels) - 1;
-  if (const std::optional<std::int64_t> row = matrix_stride(gemm.nest, gemm.nest.out, gemm.roles)) {
+  const bool is_boxed = has_box(gemm);
+  if (const auto row = matrix_stride(gemm.nest, operand, gemm.roles); row && !is_boxed) {
     map.dims.push_back(gemm.roles.points);
     map.strides.push_back(*row);
-  } else if (flat.coeff[at(gemm.roles.channel)] != 1 || spatial < 1 || spatial > kMostSpatial) {
-    map.wrong = kNoMatrix;
-  } else {
-    map.pixels.assign(gemm.roles.pixels.rbegin(), gemm.roles.pixels.rend());
-    for (const std::optional<IndexId> i : map.pixels) {
-      map.dims.push_back(extent(gemm.nest, *i));
-      map.strides.push_back(flat.coeff[*i]);
-    }
-    map.lower.assign(at(spatial), 0);
-    map.upper.assign(at(spatial), 0);
-    map.steps.assign(at(spatial), 1);
+    return map;
   }
-  if (map.wrong.empty())
-    map.wrong = misaligned(map.strides, map.offset, size_bytes(type_of(gemm.nest, gemm.nest.out)),
-                           "result");
+  const PixelBox box = pixel_box(gemm);
+  for (std::size_t i = box.indices.size(); i-- > 0;) {
+    const IndexId index = box.indices[i];
+    if (is_boxed && extent(gemm.nest, index) == 1 && box.sizes[i] == 1)
+      continue;
+    map.pixels.emplace_back(index);
+    map.dims.push_back(extent(gemm.nest, index));
+    map.strides.push_back(flat.coeff[index]);
+  }
+  const std::size_t spatial = is_boxed ? 0 : map.pixels.size() - 1;
+  map.lower.assign(spatial, 0);
+  map.upper.assign(spatial, 0);
+  map.steps.assign(spatial, 1);
+  if (flat.coeff[gemm.roles.channel] != 1 || map.pixels.empty() || (spatial == 0) != is_boxed ||
+      spatial > at(kMostSpatial))
+    map.wrong = kNoMatrix;
   return map;
+}
+
+} // namespace
+
+StorePanel store_panel(const Gemm &gemm) {
+  const std::int64_t size = size_bytes(type_of(gemm.nest, gemm.nest.out));
+  StorePanel panel{.rows = kPanelRows / part_slices(gemm.schedule).halves,
+                   .columns = panel_columns(gemm, size),
+                   .elem_bytes = size};
+  const std::int64_t of_tile = std::max<std::int64_t>(
+      1, gemm.tile.warp_rows / kGroupRows * (stored_columns(gemm) / panel.columns));
+  panel.boxes = std::min(of_tile, kMostStoreBytes / (panel.elems() * size));
+  while (panel.boxes > 1 && of_tile % panel.boxes != 0)
+    --panel.boxes;
+  return panel;
+}
+
+DataMap result_map(const Gemm &gemm) {
+  DataMap map = panel_map(gemm, gemm.nest.out);
+  map.wrong = unfit(map, size_bytes(type_of(gemm.nest, gemm.nest.out)), "result");
+  return map;
+}
+
+std::vector<AheadOperand> ahead_operands(const Gemm &gemm) {
+  std::vector<AheadOperand> found;
+  const bool spreads = has_loading_warps(gemm.schedule) && halo_stages(gemm.schedule) > 0;
+  if (spreads || gemm.roles.data_turned || gemm.roles.channels.size() != 1 ||
+      gemm.schedule.tiles.split_k > 1 || column_plan(gemm).products != 1 || gemm.row.used > 1)
+    return found;
+  for (std::size_t i = 0; i < gemm.nest.extras.size(); ++i) {
+    const std::int64_t size = size_bytes(type_of(gemm.nest, gemm.nest.extras[i]));
+    const std::int64_t columns = exchanges(gemm) ? kPanelColumns : panel_columns(gemm, size);
+    if (!is_panel(gemm, columns, size))
+      continue;
+    AheadOperand operand{panel_map(gemm, gemm.nest.extras[i]), static_cast<int>(i), columns, size};
+    operand.box = {columns};
+    for (const std::optional<IndexId> pixel : operand.pixels)
+      operand.box.push_back(gemm.schedule.splits[*pixel].tile);
+    if (operand.pixels.empty())
+      operand.box.push_back(gemm.core().rows);
+    if (!operand.is_im2col() && unfit(operand, size, "operand").empty())
+      found.push_back(std::move(operand));
+  }
+  return found;
 }
 
 std::optional<std::string> wrong_store(const Gemm &gemm) {
@@ -123,6 +161,12 @@ std::optional<std::string> wrong_store(const Gemm &gemm) {
                      "multiples of {}, in rows of {} to {} bytes",
                      gemm.roles.channel_points, run_of(gemm), gemm.tile.warp_columns, whole,
                      kLeastRowBytes, kPanelBytes);
+}
+
+std::optional<std::string> wrong_ahead(const Gemm &gemm) {
+  if (gemm.schedule.extra.stages == 0 || !ahead_operands(gemm).empty())
+    return {};
+  return "no operand of post-ops lies as results do, to be fetched ahead";
 }
 
 } // namespace tilefuse::schedule

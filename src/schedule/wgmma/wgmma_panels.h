@@ -2,6 +2,19 @@
 // Results and operands of wgmma's post-ops as matrices of points, and the panels of their tiles in
 // local memory: rows that tensor copies leave swizzled, in which work-items that have runs of
 // neighbouring channels meet in no bank.
+//
+// With `store tma` results leave so. With `pipe extra` what post-ops read comes so: while a tile is
+// multiplied, tensor copies bring the same tile of every operand that lies as results do, its
+// channels next to each other (a residual), to one of so many buffers: one, or one for each group
+// that takes tiles in turn. The ring, or windows, give up buffers for it. Operands that lie
+// otherwise (a bias by channels) are read from memory.
+//
+//   store  tma
+//   pipe   extra tma stages 2
+//
+// A buffer is panels of all rows of the tile, as narrow as the boxes of results (StorePanel), so
+// that work-items read their runs at once and meet in no bank; of 64 columns where warps exchange
+// results, each of which then takes a row of a panel.
 #pragma once
 
 #include <cstdint>
@@ -29,20 +42,22 @@ struct StorePanel {
   std::int64_t elems() const { return rows * columns; }
 };
 StorePanel store_panel(const Gemm &gemm);
-// Of a panel whose elements take so many bytes.
-std::int64_t panel_columns(const Gemm &gemm, std::int64_t elem_bytes);
-// Whether tiles are made of such panels, and work-items read or write a run at once.
-bool is_panel(const Gemm &gemm, std::int64_t columns, std::int64_t elem_bytes);
-// Elements from a point of an operand to the next; nothing where points are no rows of a matrix of
-// neighbouring channels.
-std::optional<std::int64_t> matrix_stride(const nest::Nest &nest, const nest::Operand &operand,
-                                          const CoreRoles &roles);
 
 // The map by which they do: of a matrix, or im2col with the index of each dimension after the
 // first.
 DataMap result_map(const Gemm &gemm);
 
-// Why results cannot leave in boxes, if the schedule says so.
+// An operand of post-ops, the map that copies panels of its tiles, and these.
+struct AheadOperand : DataMap {
+  int extra = 0;
+  std::int64_t columns = 0; // of a panel
+  std::int64_t elem_bytes = 0;
+};
+// Those that can be fetched.
+std::vector<AheadOperand> ahead_operands(const Gemm &gemm);
+
+// Why results cannot leave in boxes, or nothing can be fetched ahead, if the schedule says so.
 std::optional<std::string> wrong_store(const Gemm &gemm);
+std::optional<std::string> wrong_ahead(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

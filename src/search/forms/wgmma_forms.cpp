@@ -10,8 +10,8 @@
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/legal.h"
-#include "schedule/wgmma/wgmma_ahead.h"
 #include "schedule/wgmma/wgmma_maps.h"
+#include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/core_forms.h"
@@ -235,7 +235,7 @@ bool suits_swapping(const Nest &nest, const Target &target) {
          tiles(roles.points) * tiles(roles.channel_points) <= target.compute_units;
 }
 
-// With so many buffers for what can be fetched ahead (schedule/wgmma/wgmma_ahead.h), and as many of
+// With so many buffers for what can be fetched ahead (schedule/wgmma/wgmma_panels.h), and as many of
 // inputs as fit beside; nothing where it cannot.
 std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Target &target,
                                    int buffers) {
