@@ -179,18 +179,17 @@ ExprRef Builder::fold_logic(ScalarOp op, ExprRef a, ExprRef b) {
   return nullptr;
 }
 
-ExprRef Builder::add(ExprRef a, ExprRef b) { return scalar(ScalarOp::Add, {a, b}); }
-ExprRef Builder::sub(ExprRef a, ExprRef b) { return scalar(ScalarOp::Sub, {a, b}); }
-ExprRef Builder::mul(ExprRef a, ExprRef b) { return scalar(ScalarOp::Mul, {a, b}); }
-ExprRef Builder::div(ExprRef a, ExprRef b) { return scalar(ScalarOp::Div, {a, b}); }
-ExprRef Builder::mod(ExprRef a, ExprRef b) { return scalar(ScalarOp::Mod, {a, b}); }
-ExprRef Builder::min(ExprRef a, ExprRef b) { return scalar(ScalarOp::Min, {a, b}); }
-ExprRef Builder::max(ExprRef a, ExprRef b) { return scalar(ScalarOp::Max, {a, b}); }
+ExprRef Term::in(Builder &build) const { return expr_ != nullptr ? expr_ : build.integer(number_); }
 
-ExprRef Builder::select(ExprRef condition, ExprRef then_value, ExprRef else_value) {
+ExprRef Builder::scalar(ScalarOp op, Term a, Term b) {
+  return scalar(op, {a.in(*this), b.in(*this)});
+}
+
+ExprRef Builder::select(ExprRef condition, Term then_value, Term else_value) {
+  const ExprRef value = then_value.in(*this);
   if (condition->type.lanes == 1)
-    condition = broadcast(condition, then_value->type.lanes);
-  return scalar(ScalarOp::Select, {condition, then_value, else_value});
+    condition = broadcast(condition, value->type.lanes);
+  return scalar(ScalarOp::Select, {condition, value, else_value.in(*this)});
 }
 
 ExprRef Builder::logical_and(ExprRef a, ExprRef b) {
@@ -240,8 +239,9 @@ ExprRef Builder::broadcast(ExprRef value, int lanes) {
   return add_expr({type, Broadcast{value}});
 }
 
-ExprRef Builder::load(BufferId buffer, ExprRef index, int lanes, std::int64_t lane_stride,
+ExprRef Builder::load(BufferId buffer, Term place, int lanes, std::int64_t lane_stride,
                       ExprRef valid, double fill) {
+  const ExprRef index = place.in(*this);
   const Buffer &from = kernel_[buffer];
   if (from.space == Space::Register && lanes == 1)
     lanes = from.type.lanes;
@@ -290,8 +290,9 @@ StmtRef Builder::let(VarId var, ExprRef value) {
   return add_stmt({Let{var, value}});
 }
 
-StmtRef Builder::loop(VarId var, ForKind kind, ExprRef begin, ExprRef end, std::int64_t step,
+StmtRef Builder::loop(VarId var, ForKind kind, Term from, Term to, std::int64_t step,
                       StmtRef body) {
+  const ExprRef begin = from.in(*this), end = to.in(*this);
   TILEFUSE_CHECK(begin->type == kInt && end->type == kInt && kernel_[var].type == kInt,
                  "a loop that is not over i32");
   TILEFUSE_CHECK(step > 0, "a loop whose step is not positive");
@@ -320,8 +321,10 @@ StmtRef Builder::branch(ExprRef condition, StmtRef then_body, StmtRef else_body)
   return add_stmt({If{condition, then_body, else_body}});
 }
 
-StmtRef Builder::store(BufferId buffer, ExprRef index, ExprRef value, std::int64_t lane_stride,
+StmtRef Builder::store(BufferId buffer, Term place, Term what, std::int64_t lane_stride,
                        ExprRef valid) {
+  const ExprRef index = place.in(*this);
+  ExprRef value = what.in(*this);
   const Buffer &to = kernel_[buffer];
   if (to.space != Space::Register)
     value = unrounded(*this, value);

@@ -4,10 +4,12 @@
 // `terms + constant` (the constant last), which lets back ends use an address's displacement.
 // Floating-point operations fold only when every argument is constant: nothing is reassociated.
 //
-//   b.add(b.add(x, b.integer(3)), b.add(y, b.integer(4)))   ->   (x + y) + 7
-//   b.mul(b.add(x, b.integer(3)), b.integer(4))             ->   x * 4 + 12
+//   b.add(b.add(x, 3), b.add(y, 4))   ->   (x + y) + 7
+//   b.mul(b.add(x, 3), 4)             ->   x * 4 + 12
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -18,6 +20,18 @@
 #include "kernel/nodes.h"
 
 namespace tilefuse::kernel {
+
+// A term of index arithmetic: an expression, or a number in the place of one.
+class Term {
+public:
+  Term(ExprRef expr) : expr_(expr) {}
+  template <std::integral Number> Term(Number number) : number_(number) {}
+  ExprRef in(class Builder &build) const;
+
+private:
+  ExprRef expr_ = nullptr;
+  std::int64_t number_ = 0;
+};
 
 class Builder {
 public:
@@ -35,38 +49,39 @@ public:
   ExprRef var(VarId id);
   ExprRef block();
   ExprRef lane();
-  // Any operation; Div and Mod truncate for integers. The named forms below are the same.
+  // Any operation; Div and Mod truncate for integers, and operands of index arithmetic (no loaded
+  // data) are never negative. The named forms below are the same.
   ExprRef scalar(ScalarOp op, std::vector<ExprRef> args);
-  ExprRef add(ExprRef a, ExprRef b);
-  ExprRef sub(ExprRef a, ExprRef b);
-  ExprRef mul(ExprRef a, ExprRef b);
-  ExprRef div(ExprRef a,
-              ExprRef b); // operands of index arithmetic (no loaded data) are never negative
-  ExprRef mod(ExprRef a, ExprRef b);
-  ExprRef min(ExprRef a, ExprRef b);
-  ExprRef max(ExprRef a, ExprRef b);
-  ExprRef less(ExprRef a, ExprRef b) { return scalar(ScalarOp::Lt, {a, b}); }
-  ExprRef equal(ExprRef a, ExprRef b) { return scalar(ScalarOp::Eq, {a, b}); }
-  ExprRef select(ExprRef condition, ExprRef then_value,
-                 ExprRef else_value);        // a scalar condition is broadcast
+  ExprRef scalar(ScalarOp op, Term a, Term b);
+  ExprRef add(Term a, Term b) { return scalar(ScalarOp::Add, a, b); }
+  ExprRef sub(Term a, Term b) { return scalar(ScalarOp::Sub, a, b); }
+  ExprRef mul(Term a, Term b) { return scalar(ScalarOp::Mul, a, b); }
+  ExprRef div(Term a, Term b) { return scalar(ScalarOp::Div, a, b); }
+  ExprRef mod(Term a, Term b) { return scalar(ScalarOp::Mod, a, b); }
+  ExprRef min(Term a, Term b) { return scalar(ScalarOp::Min, a, b); }
+  ExprRef max(Term a, Term b) { return scalar(ScalarOp::Max, a, b); }
+  ExprRef less(Term a, Term b) { return scalar(ScalarOp::Lt, a, b); }
+  ExprRef equal(Term a, Term b) { return scalar(ScalarOp::Eq, a, b); }
+  // A scalar condition is broadcast.
+  ExprRef select(ExprRef condition, Term then_value, Term else_value);
   ExprRef logical_and(ExprRef a, ExprRef b); // null means true
   ExprRef fma(ExprRef a, ExprRef b, ExprRef c);
   ExprRef dot(const DotOp &op, ExprRef a, ExprRef b, ExprRef c);
   ExprRef cast(ExprRef value, DType elem);
   ExprRef broadcast(ExprRef value, int lanes);
   // Of a Register buffer: the value at `index`; lanes may be left out.
-  ExprRef load(BufferId buffer, ExprRef index, int lanes = 1, std::int64_t lane_stride = 1,
+  ExprRef load(BufferId buffer, Term index, int lanes = 1, std::int64_t lane_stride = 1,
                ExprRef valid = nullptr, double fill = 0);
   // Of a Local buffer of the cluster's block of a rank.
   ExprRef remote_load(BufferId buffer, ExprRef index, int lanes, ExprRef rank);
 
   StmtRef block(std::vector<StmtRef> body); // nested blocks are spliced in, null statements dropped
   StmtRef let(VarId var, ExprRef value);
-  StmtRef loop(VarId var, ForKind kind, ExprRef begin, ExprRef end, std::int64_t step,
+  StmtRef loop(VarId var, ForKind kind, Term begin, Term end, std::int64_t step,
                StmtRef body); // no trips: empty Block
   StmtRef branch(ExprRef condition, StmtRef then_body,
                  StmtRef else_body = nullptr); // constant: that body or an empty Block
-  StmtRef store(BufferId buffer, ExprRef index, ExprRef value, std::int64_t lane_stride = 1,
+  StmtRef store(BufferId buffer, Term index, Term value, std::int64_t lane_stride = 1,
                 ExprRef valid = nullptr);
   StmtRef barrier(Barrier barrier = {});
   StmtRef prefetch(BufferId buffer, ExprRef index);

@@ -77,7 +77,7 @@ Form form_of(const Context &cx, int input) {
 }
 
 ExprRef plus(const Context &cx, ExprRef sum, ExprRef value, std::int64_t coeff) {
-  return coeff == 0 ? sum : cx.build.add(sum, cx.build.mul(value, cx.build.integer(coeff)));
+  return coeff == 0 ? sum : cx.build.add(sum, cx.build.mul(value, coeff));
 }
 
 } // namespace

@@ -39,7 +39,7 @@ ExprRef linear(const Context &cx, const nest::Linear &at, const Positions &posit
   ExprRef sum = cx.build.integer(at.constant);
   for (const IndexId i : at.coeff.ids())
     if (at.coeff[i] != 0)
-      sum = cx.build.add(sum, cx.build.mul(positions[i], cx.build.integer(at.coeff[i])));
+      sum = cx.build.add(sum, cx.build.mul(positions[i], at.coeff[i]));
   return sum;
 }
 

@@ -12,8 +12,8 @@ std::vector<ExprRef> digits_of(Builder &build, ExprRef number,
                                const std::vector<std::int64_t> &sizes) {
   std::vector<ExprRef> digits(sizes.size());
   for (std::size_t i = sizes.size(); i-- > 0;) {
-    digits[i] = i == 0 ? number : build.mod(number, build.integer(sizes[i]));
-    number = build.div(number, build.integer(sizes[i]));
+    digits[i] = i == 0 ? number : build.mod(number, sizes[i]);
+    number = build.div(number, sizes[i]);
   }
   return digits;
 }
@@ -35,16 +35,15 @@ void place_digits(const Context &cx, const std::vector<IndexId> &indices, ExprRe
 
 ExprRef also_inside(Builder &build, ExprRef all, ExprRef value, std::int64_t size) {
   all = build.logical_and(all, build.scalar(ScalarOp::Ge, {value, build.integer(0)}));
-  return build.logical_and(all, build.less(value, build.integer(size)));
+  return build.logical_and(all, build.less(value, size));
 }
 
 ExprRef count_if(Builder &build, ExprRef exists, std::int64_t count) {
-  return exists == nullptr ? nullptr : build.select(exists, build.integer(count), build.integer(0));
+  return exists == nullptr ? nullptr : build.select(exists, count, 0);
 }
 
 ExprRef swizzled(Builder &build, const schedule::Swizzle &swizzle, ExprRef chunk, ExprRef row) {
-  const ExprRef bits =
-      build.mod(build.div(row, build.integer(swizzle.divisor)), build.integer(swizzle.modulus));
+  const ExprRef bits = build.mod(build.div(row, swizzle.divisor), swizzle.modulus);
   return build.scalar(ScalarOp::BitXor, {chunk, bits});
 }
 
@@ -52,7 +51,7 @@ ExprRef swizzled(Builder &build, const schedule::Swizzle &swizzle, ExprRef chunk
 ExprRef run_in_row(Builder &build, std::int64_t row_bytes, std::int64_t chunk, ExprRef row,
                    std::int64_t apart, ExprRef along) {
   const ExprRef each = build.integer(chunk);
-  const ExprRef number = build.add(build.integer(apart / chunk), build.div(along, each));
+  const ExprRef number = build.add(apart / chunk, build.div(along, each));
   return build.add(build.mul(swizzled(build, schedule::core_swizzle(row_bytes), number, row), each),
                    build.mod(along, each));
 }
@@ -71,10 +70,10 @@ kernel::MapId declare_map(const Context &cx, const schedule::TensorMap &map, std
                               .swizzle = static_cast<int>(row_bytes)});
 }
 
-ExprRef item_of_warp(Builder &build) { return build.mod(build.lane(), build.integer(kCoreLanes)); }
+ExprRef item_of_warp(Builder &build) { return build.mod(build.lane(), kCoreLanes); }
 
 StmtRef by_first_item(Builder &build, StmtRef body) {
-  return build.branch(build.equal(item_of_warp(build), build.integer(0)), body);
+  return build.branch(build.equal(item_of_warp(build), 0), body);
 }
 
 } // namespace tilefuse::lower

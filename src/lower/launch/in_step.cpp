@@ -135,7 +135,7 @@ StmtRef InStep::loop() {
   const VarId tile = b_.variable("tile", {});
   const StmtRef all = next_ == 0 ? producer(tile) : consumer(tile, behind_block(first));
   ++next_;
-  return b_.loop(tile, ForKind::Serial, b_.block(), b_.integer(end), loops_[0][0]->step, all);
+  return b_.loop(tile, ForKind::Serial, b_.block(), end, loops_[0][0]->step, all);
 }
 
 // One group of warps fills the ring for all that take turns.
@@ -147,7 +147,7 @@ StmtRef InStep::producer(VarId tile) {
     std::int64_t tiles = 0;
     is_constant(own.end, &tiles);
     copiers_[p]->name(own.var, copied);
-    all.push_back(b_.let(copied, b_.min(b_.var(tile), b_.integer(tiles - 1))));
+    all.push_back(b_.let(copied, b_.min(b_.var(tile), tiles - 1)));
     all.push_back(copiers_[p]->stmt(own.body));
   }
   return b_.block(std::move(all));
@@ -172,7 +172,7 @@ StmtRef InStep::consumer(VarId tile, ExprRef behind) {
   const StmtRef first = b_.block(std::move(of_groups[0]));
   if (behind == nullptr)
     return first;
-  const ExprRef is_later = b_.less(b_.integer(0), copiers_[0]->expr(behind));
+  const ExprRef is_later = b_.less(0, copiers_[0]->expr(behind));
   return b_.branch(is_later, b_.block(std::move(of_groups[1])), first);
 }
 

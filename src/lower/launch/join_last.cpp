@@ -43,12 +43,12 @@ private:
     ExprRef rest = build_.block();
     std::int64_t weight = 1;
     for (const schedule::TileDigit &digit : walk_.digits) {
-      const ExprRef value = build_.mod(rest, integer(digit.count));
-      rest = build_.div(rest, integer(digit.count));
+      const ExprRef value = build_.mod(rest, digit.count);
+      rest = build_.div(rest, digit.count);
       if (!digit.index)
         continue;
-      firsts_[*digit.index] = build_.mul(value, integer(walk_.blocks[*digit.index]));
-      tile_ = build_.add(tile_, build_.mul(value, integer(weight)));
+      firsts_[*digit.index] = build_.mul(value, walk_.blocks[*digit.index]);
+      tile_ = build_.add(tile_, build_.mul(value, weight));
       weight *= digit.count;
     }
     if (is_constant(tile_))
@@ -87,33 +87,33 @@ private:
     const std::int64_t blocks = std::accumulate(walk_.blocks.begin(), walk_.blocks.end(),
                                                 std::int64_t{1}, std::multiplies<>());
     const VarId item = build_.variable("item", {});
-    ExprRef rest = build_.div(build_.var(item), integer(size));
+    ExprRef rest = build_.div(build_.var(item), size);
     ExprRef number = integer(0);
     ExprRef is_inside = nullptr;
     std::int64_t weight = 1;
     for (const schedule::IndexId i : walk_.grid.ids().reversed()) {
-      const ExprRef at = build_.add(firsts_[i], build_.mod(rest, integer(walk_.blocks[i])));
-      rest = build_.div(rest, integer(walk_.blocks[i]));
+      const ExprRef at = build_.add(firsts_[i], build_.mod(rest, walk_.blocks[i]));
+      rest = build_.div(rest, walk_.blocks[i]);
       if (walk_.grid[i] % walk_.blocks[i] != 0)
         is_inside = build_.logical_and(is_inside,
                                        build_.scalar(ScalarOp::Lt, {at, integer(walk_.grid[i])}));
-      number = build_.add(number, build_.mul(at, integer(weight)));
+      number = build_.add(number, build_.mul(at, weight));
       weight *= walk_.grid[i];
     }
-    StmtRef body = copiers_[1].body(number, build_.mod(build_.var(item), integer(size)));
+    StmtRef body = copiers_[1].body(number, build_.mod(build_.var(item), size));
     if (is_inside != nullptr)
       body = build_.branch(is_inside, body);
     const StmtRef all =
-        build_.loop(item, ForKind::Serial, build_.sub(build_.lane(), integer(walk_.first_item)),
-                    integer(blocks * size), whole_.block_size - walk_.first_item, body);
+        build_.loop(item, ForKind::Serial, build_.sub(build_.lane(), walk_.first_item),
+                    blocks * size, whole_.block_size - walk_.first_item, body);
     const ExprRef is_joining =
         walk_.first_item == 0
             ? nullptr
             : build_.scalar(ScalarOp::Le, {integer(walk_.first_item), build_.lane()});
     const ExprRef is_last =
-        build_.scalar(ScalarOp::Eq, {build_.load(found_, integer(0)), integer(walk_.parts() - 1)});
+        build_.scalar(ScalarOp::Eq, {build_.load(found_, 0), integer(walk_.parts() - 1)});
     return build_.branch(
-        is_last, build_.block({by_first(build_.store(counts(), tile_, integer(0))),
+        is_last, build_.block({by_first(build_.store(counts(), tile_, 0)),
                                is_joining == nullptr ? all : build_.branch(is_joining, all)}));
   }
 

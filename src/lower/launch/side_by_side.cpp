@@ -71,14 +71,14 @@ private:
     const std::int64_t skipped = has_idle ? kWarp : 0;
     const std::int64_t workers = has_idle ? kCopiers - kWarp : first.block_size;
     const VarId item = build_.variable("item", {});
-    const ExprRef mine = build_.add(build_.mul(build_.block(), build_.integer(workers)),
-                                    build_.sub(build_.lane(), build_.integer(skipped)));
+    const ExprRef mine =
+        build_.add(build_.mul(build_.block(), workers), build_.sub(build_.lane(), skipped));
     const ExprRef size = build_.integer(kernel.block_size);
     const StmtRef body = copiers_[part].body(build_.div(build_.var(item), size),
                                              build_.mod(build_.var(item), size), nullptr);
-    return awaiting(part, build_.loop(item, ForKind::Serial, mine,
-                                      build_.integer(kernel.blocks * kernel.block_size),
-                                      first.blocks * workers, body));
+    return awaiting(part,
+                    build_.loop(item, ForKind::Serial, mine, kernel.blocks * kernel.block_size,
+                                first.blocks * workers, body));
   }
 
   // A part that says nowhere when it awaits earlier kernels does so first, where others say it.
@@ -102,7 +102,7 @@ private:
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       if (!has_blocks(parts_[p]))
         continue;
-      const ExprRef block = build_.sub(build_.block(), build_.integer(begin));
+      const ExprRef block = build_.sub(build_.block(), begin);
       begin += parts_[p].kernel->blocks;
       bodies.emplace_back(
           begin, awaiting(p, copiers_[p].body(block, build_.lane(), p == 0 ? beside : nullptr)));

@@ -43,8 +43,7 @@ CoreWalk::CoreWalk(Context &context) : cx_(context) {
 StmtRef CoreWalk::start() const {
   Stmts list;
   for (std::size_t i = 0; i < counters_.size(); ++i)
-    list.push_back(cx_.build.store(values_, cx_.build.integer(static_cast<std::int64_t>(i)),
-                                   cx_.build.integer(0)));
+    list.push_back(cx_.build.store(values_, static_cast<std::int64_t>(i), 0));
   return cx_.build.block(std::move(list));
 }
 
@@ -62,10 +61,10 @@ StmtRef CoreWalk::advance() const {
       break;
     }
     const kernel::VarId wraps = b.variable("wraps", {});
-    const ExprRef is_end = b.equal(b.var(next), b.integer(counters_[i].end));
-    list.push_back(b.let(wraps, b.select(is_end, b.integer(1), b.integer(0))));
+    const ExprRef is_end = b.equal(b.var(next), counters_[i].end);
+    list.push_back(b.let(wraps, b.select(is_end, 1, 0)));
     const ExprRef wrapped =
-        b.select(b.scalar(ScalarOp::Ne, {b.var(wraps), b.integer(0)}), b.integer(0), b.var(next));
+        b.select(b.scalar(ScalarOp::Ne, {b.var(wraps), b.integer(0)}), 0, b.var(next));
     list.push_back(b.store(values_, number, wrapped));
     carry = b.var(wraps);
   }
@@ -75,16 +74,16 @@ StmtRef CoreWalk::advance() const {
 ExprRef CoreWalk::blocks() const {
   const std::size_t last = counters_.size() - 1;
   const std::int64_t block = extent(cx_.nest, counters_[last].index);
-  const ExprRef steps = cx_.build.load(values_, cx_.build.integer(static_cast<std::int64_t>(last)));
-  return cx_.build.mul(steps, cx_.build.integer(counters_[last].step / block));
+  const ExprRef steps = cx_.build.load(values_, static_cast<std::int64_t>(last));
+  return cx_.build.mul(steps, counters_[last].step / block);
 }
 
 Positions CoreWalk::points() const {
   kernel::Builder &b = cx_.build;
   Positions all(cx_.nest.indices.size(), b.integer(0));
   for (std::size_t i = 0; i < counters_.size(); ++i)
-    all[counters_[i].index] = b.mul(b.load(values_, b.integer(static_cast<std::int64_t>(i))),
-                                    b.integer(counters_[i].step));
+    all[counters_[i].index] =
+        b.mul(b.load(values_, static_cast<std::int64_t>(i)), counters_[i].step);
   return all;
 }
 
@@ -124,7 +123,7 @@ std::int64_t CoreSide::own_points() const {
 ExprRef CoreSide::flag(const std::string &name, ExprRef condition) {
   if (condition == nullptr)
     return nullptr;
-  const ExprRef value = named(name, b_.select(condition, b_.integer(1), b_.integer(0)));
+  const ExprRef value = named(name, b_.select(condition, 1, 0));
   return b_.scalar(ScalarOp::Ne, {value, b_.integer(0)});
 }
 
@@ -134,13 +133,12 @@ ExprRef CoreSide::source_row(ExprRef row) const {
   if (is_data() || in_order_)
     return row;
   const std::int64_t vec = cx_.schedule.splits[at(roles_.channel)].vec;
-  const ExprRef warp = b_.div(row, b_.integer(tile_.warp_columns));
-  const ExprRef inside = b_.mod(row, b_.integer(tile_.warp_columns));
-  const ExprRef column = b_.mod(inside, b_.integer(8)); // of its 8-column tile: 2t + b
-  const ExprRef half = b_.mul(b_.mod(column, b_.integer(2)), b_.integer(4 * vec));
-  const ExprRef quarter = b_.mul(b_.div(column, b_.integer(2)), b_.integer(vec));
-  return b_.add(b_.add(b_.mul(warp, b_.integer(tile_.warp_columns)), b_.add(half, quarter)),
-                b_.div(inside, b_.integer(8)));
+  const ExprRef warp = b_.div(row, tile_.warp_columns);
+  const ExprRef inside = b_.mod(row, tile_.warp_columns);
+  const ExprRef column = b_.mod(inside, 8); // of its 8-column tile: 2t + b
+  const ExprRef half = b_.mul(b_.mod(column, 2), 4 * vec);
+  const ExprRef quarter = b_.mul(b_.div(column, 2), vec);
+  return b_.add(b_.add(b_.mul(warp, tile_.warp_columns), b_.add(half, quarter)), b_.div(inside, 8));
 }
 
 // Where the output indices stand, and reduced ones begin.
@@ -155,9 +153,9 @@ Positions CoreSide::reduced_zero() const {
 Positions CoreSide::place_row(ExprRef number, Copy &copy) {
   Positions positions = reduced_zero();
   if (own_points() % side_.rows != 0)
-    copy.exists = b_.less(number, b_.integer(own_points()));
+    copy.exists = b_.less(number, own_points());
   if (roles_.has_blocks())
-    positions[roles_.depths.front()] = b_.div(run_, b_.integer(block_));
+    positions[roles_.depths.front()] = b_.div(run_, block_);
   const std::vector<IndexId> &own = is_data() ? roles_.pixels : roles_.channels;
   const std::vector<ExprRef> digits = digits_of(b_, number, extents(cx_.nest, own));
   for (std::size_t k = 0; k < own.size(); ++k)
@@ -170,14 +168,13 @@ Positions CoreSide::place_row(ExprRef number, Copy &copy) {
 // Where a copy at these positions reads; one that does not exist lies outside if anything is
 // checked.
 void CoreSide::locate(Copy &copy, const Positions &positions) {
-  const ExprRef inside = roles_.has_blocks() ? b_.mod(run_, b_.integer(block_)) : run_;
+  const ExprRef inside = roles_.has_blocks() ? b_.mod(run_, block_) : run_;
   const std::int64_t apart = gathers_ ? flat_.coeff[at(roles_.depth())] : 1;
-  copy.from =
-      named("from", b_.add(linear(cx_, flat_, positions), b_.mul(inside, b_.integer(apart))));
+  copy.from = named("from", b_.add(linear(cx_, flat_, positions), b_.mul(inside, apart)));
   for (const nest::Linear &at : checked_) {
     ExprRef subscript = linear(cx_, at, positions);
     if (copy.exists != nullptr)
-      subscript = b_.select(copy.exists, subscript, b_.integer(kFarOutside));
+      subscript = b_.select(copy.exists, subscript, kFarOutside);
     copy.exists = nullptr;
     copy.subscripts.push_back(named("at", subscript));
   }
@@ -198,7 +195,7 @@ CoreSide::Copy CoreSide::turned_copy(ExprRef row, ExprRef first) {
   if (!has_digits())
     positions[digits_->fastest()] = row;
   if (run_exists_ == nullptr && own_points() % side_.elems != 0)
-    run_exists_ = flag("run_exists", b_.less(b_.add(first, run_), b_.integer(own_points())));
+    run_exists_ = flag("run_exists", b_.less(b_.add(first, run_), own_points()));
   locate(copy, positions);
   copy.exists = run_exists_;
   return copy;
@@ -206,12 +203,10 @@ CoreSide::Copy CoreSide::turned_copy(ExprRef row, ExprRef first) {
 
 // The element of a buffer at which this work-item's run of a row goes.
 ExprRef CoreSide::place_in_tile(ExprRef row) {
-  const ExprRef chunk = b_.div(run_, b_.integer(tile_.chunk()));
-  const ExprRef inside = b_.mod(run_, b_.integer(tile_.chunk()));
+  const ExprRef chunk = b_.div(run_, tile_.chunk());
+  const ExprRef inside = b_.mod(run_, tile_.chunk());
   const ExprRef moved = swizzled(b_, swizzle(), chunk, row);
-  return b_.add(
-      b_.add(b_.mul(row, b_.integer(side_.elems)), b_.mul(moved, b_.integer(tile_.chunk()))),
-      inside);
+  return b_.add(b_.add(b_.mul(row, side_.elems), b_.mul(moved, tile_.chunk())), inside);
 }
 
 StmtRef CoreSide::declare(ExprRef first) {
@@ -220,19 +215,19 @@ StmtRef CoreSide::declare(ExprRef first) {
   const std::int64_t copies = side_.rows / apart;
   // Neighbouring work-items read neighbours: runs of a row, or pixels where runs are apart.
   const bool by_rows = gathers_ && roles_.data_apart;
-  const ExprRef fast = b_.mod(item_, b_.integer(by_rows ? apart : runs));
-  const ExprRef slow = b_.div(item_, b_.integer(by_rows ? apart : runs));
+  const ExprRef fast = b_.mod(item_, by_rows ? apart : runs);
+  const ExprRef slow = b_.div(item_, by_rows ? apart : runs);
   const ExprRef row = named("copy_row", by_rows ? fast : slow);
-  run_ = named("run", b_.mul(by_rows ? slow : fast, b_.integer(each_)));
+  run_ = named("run", b_.mul(by_rows ? slow : fast, each_));
   first_ = first;
   for (Digits *digits : {&digits_, &behind_})
     if (has_digits() && *digits)
       (*digits)->reserve(copies);
   for (std::int64_t i = 0; i < copies; ++i) {
-    const ExprRef this_row = b_.add(row, b_.integer(i * apart));
+    const ExprRef this_row = b_.add(row, i * apart);
     Copy copy = is_turned() ? turned_copy(this_row, first) : straight_copy(this_row, first);
     const bool repeats = i > 0 && apart % kSwizzleRows == 0;
-    copy.to = repeats ? b_.add(copies_[0].to, b_.integer(i * apart * side_.elems))
+    copy.to = repeats ? b_.add(copies_[0].to, i * apart * side_.elems)
                       : named("to", place_in_tile(this_row));
     for (const Digits *digits : {&digits_, &behind_})
       if (has_digits() && *digits)
@@ -250,7 +245,7 @@ ExprRef CoreSide::in_depth(const Copy &copy, std::int64_t number, ExprRef first,
   if (roles_.depth_points % tile_.depth == 0)
     return nullptr;
   const ExprRef inside = is_turned() ? copy.row : run_;
-  return b_.less(b_.add(first, inside), b_.integer(roles_.depth_points));
+  return b_.less(b_.add(first, inside), roles_.depth_points);
 }
 
 // Whether the tensor has what a copy brings; null: always.
@@ -272,10 +267,10 @@ ExprRef CoreSide::exists(std::int64_t number, const Moves &moves, const Digits &
 ExprRef CoreSide::valid_elems(const Moves &moves, ExprRef valid) const {
   ExprRef count = b_.integer(each_);
   if (cuts_)
-    count = b_.sub(b_.integer(roles_.depth_points), b_.add(moves.depth, run_));
+    count = b_.sub(roles_.depth_points, b_.add(moves.depth, run_));
   if (valid == nullptr)
     return cuts_ ? count : nullptr;
-  return b_.select(valid, count, b_.integer(0));
+  return b_.select(valid, count, 0);
 }
 
 StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
@@ -305,7 +300,7 @@ CoreSide::Moves CoreSide::moves_to(const Positions &points, ExprRef depth, ExprR
                                    Stmts &list) const {
   Moves moves{.depth = depth};
   moves.offset = lower::named(b_, list, "moved", linear(cx_, without_constant(flat_), points));
-  moves.buffer = lower::named(b_, list, "buffer", b_.mul(slot, b_.integer(buffer_elems())));
+  moves.buffer = lower::named(b_, list, "buffer", b_.mul(slot, buffer_elems()));
   for (const nest::Linear &at : checked_)
     moves.shifts.push_back(
         lower::named(b_, list, "shift", linear(cx_, without_constant(at), points)));
@@ -322,9 +317,8 @@ StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
 StmtRef CoreSide::start_at(Positions points, ExprRef slot) const {
   Stmts list;
   std::fill_n(points.begin(), cx_.outputs(), b_.integer(0));
-  const ExprRef depth = roles_.has_blocks()
-                            ? b_.mul(points[roles_.depths.front()], b_.integer(block_))
-                            : points[roles_.depth()];
+  const ExprRef depth =
+      roles_.has_blocks() ? b_.mul(points[roles_.depths.front()], block_) : points[roles_.depth()];
   const Moves moves = moves_to(points, depth, slot, list);
   return start_copies(moves, std::move(list));
 }
@@ -354,7 +348,7 @@ StmtRef CoreSide::gather(const CoreWalk &walk, ExprRef valid) {
 
 StmtRef CoreSide::put(ExprRef slot) const {
   Stmts list;
-  const ExprRef buffer = lower::named(b_, list, "put", b_.mul(slot, b_.integer(buffer_elems())));
+  const ExprRef buffer = lower::named(b_, list, "put", b_.mul(slot, buffer_elems()));
   for (std::size_t i = 0; i < copies_.size(); ++i)
     list.push_back(b_.store(ring_, b_.add(copies_[i].to, buffer),
                             b_.cast(gathered_[i], b_.kernel()[ring_].type.elem)));
@@ -387,13 +381,12 @@ ExprRef CoreSide::shared_element(const CoreWalk &behind, const nest::Linear &ope
   ExprRef inside = run_;
   if (roles_.has_blocks()) {
     positions[roles_.depth()] = b_.integer(0);
-    positions[roles_.depths.front()] = b_.add(behind.blocks(), b_.div(run_, b_.integer(block_)));
-    inside = b_.mod(run_, b_.integer(block_));
+    positions[roles_.depths.front()] = b_.add(behind.blocks(), b_.div(run_, block_));
+    inside = b_.mod(run_, block_);
   }
   if (is_turned())
     positions[roles_.contiguous(input_)] = first_;
-  return b_.add(linear(cx_, operand, positions),
-                b_.mul(inside, b_.integer(shared_stride(operand))));
+  return b_.add(linear(cx_, operand, positions), b_.mul(inside, shared_stride(operand)));
 }
 
 ExprRef CoreSide::shared_exists(const CoreWalk &behind) const {
@@ -401,7 +394,7 @@ ExprRef CoreSide::shared_exists(const CoreWalk &behind) const {
     return run_exists_;
   if (roles_.depth_points % tile_.depth == 0)
     return nullptr;
-  return b_.less(b_.add(behind.points()[roles_.depth()], run_), b_.integer(roles_.depth_points));
+  return b_.less(b_.add(behind.points()[roles_.depth()], run_), roles_.depth_points);
 }
 
 } // namespace tilefuse::lower

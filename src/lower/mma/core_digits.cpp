@@ -81,16 +81,16 @@ StmtRef CoreDigits::advance(std::int64_t copy) const {
   for (std::size_t d = 0; d < digits_.size(); ++d) {
     const std::int64_t end = digits_[d].end;
     const bool is_last = d + 1 == digits_.size();
-    const ExprRef by = b_.add(carry, b_.integer(is_last ? rest : rest % end));
+    const ExprRef by = b_.add(carry, is_last ? rest : rest % end);
     const kernel::VarId next = b_.variable("next", {});
     list.push_back(b_.let(next, b_.add(b_.load(values_, number(copy, d)), by)));
     ExprRef value = b_.var(next);
     if (!is_last) {
       const kernel::VarId wraps = b_.variable("wraps", {});
       const ExprRef is_past = b_.scalar(ScalarOp::Ge, {value, b_.integer(end)});
-      list.push_back(b_.let(wraps, b_.select(is_past, b_.integer(1), b_.integer(0))));
+      list.push_back(b_.let(wraps, b_.select(is_past, 1, 0)));
       carry = b_.var(wraps);
-      value = b_.sub(value, b_.mul(carry, b_.integer(end)));
+      value = b_.sub(value, b_.mul(carry, end));
     }
     list.push_back(b_.store(values_, number(copy, d), value));
     rest /= end;
@@ -108,8 +108,7 @@ std::vector<ExprRef> CoreDigits::point(std::int64_t copy) const {
 ExprRef CoreDigits::exists(std::int64_t copy) const {
   if (is_whole_)
     return nullptr;
-  return b_.less(b_.load(values_, number(copy, digits_.size() - 1)),
-                 b_.integer(digits_.back().end));
+  return b_.less(b_.load(values_, number(copy, digits_.size() - 1)), digits_.back().end);
 }
 
 } // namespace tilefuse::lower

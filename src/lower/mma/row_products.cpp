@@ -74,12 +74,10 @@ private:
   bool is_cut(std::int64_t tile) const { return (tile + 1) * kCoreColumns > keys_; }
   bool is_past(std::int64_t tile) const { return tile * kCoreColumns >= keys_; }
   ExprRef column(const Spot &spot) {
-    const ExprRef pair = b_.mul(b_.mod(item_, integer(kRowItems)), integer(kPairs));
-    return b_.add(pair, integer(spot.tile * kCoreColumns + spot.lane));
+    const ExprRef pair = b_.mul(b_.mod(item_, kRowItems), kPairs);
+    return b_.add(pair, spot.tile * kCoreColumns + spot.lane);
   }
-  ExprRef row(std::int64_t half) {
-    return b_.add(b_.div(item_, integer(kRowItems)), integer(half * kHalfRows));
-  }
+  ExprRef row(std::int64_t half) { return b_.add(b_.div(item_, kRowItems), half * kHalfRows); }
   void take_block_apart();
   void take_item_apart();
   void copy();
@@ -121,9 +119,8 @@ private:
 
 void RowProducts::take_block_apart() {
   const std::int64_t row_tiles = (two_.roles.points + two_.tile.rows - 1) / two_.tile.rows;
-  first_row_ =
-      named("first_row", b_.mul(b_.mod(b_.block(), integer(row_tiles)), integer(two_.tile.rows)));
-  ExprRef rest = b_.div(b_.block(), integer(row_tiles));
+  first_row_ = named("first_row", b_.mul(b_.mod(b_.block(), row_tiles), two_.tile.rows));
+  ExprRef rest = b_.div(b_.block(), row_tiles);
   for (const IndexId i : two_.roles.grid) {
     const ExprRef count = integer(extent(second_.nest, i));
     second_.origin[i] = named("o_" + second_.nest.indices[i].name, b_.mod(rest, count));
@@ -135,9 +132,9 @@ void RowProducts::take_block_apart() {
 }
 
 void RowProducts::take_item_apart() {
-  item_ = named("item", b_.mod(b_.lane(), integer(kCoreLanes)));
-  warp_ = named("warp", b_.div(b_.lane(), integer(kCoreLanes)));
-  warp_row_ = named("warp_row", b_.mul(warp_, integer(kCoreRows)));
+  item_ = named("item", b_.mod(b_.lane(), kCoreLanes));
+  warp_ = named("warp", b_.div(b_.lane(), kCoreLanes));
+  warp_row_ = named("warp_row", b_.mul(warp_, kCoreRows));
 }
 
 void RowProducts::copy() {
@@ -162,7 +159,7 @@ BufferId RowProducts::sums(const schedule::Gemm &gemm, const char *name) {
   const std::int64_t count = gemm.tile.columns / kCoreColumns * kTileValues;
   const BufferId acc = registers(name, type, count);
   for (std::int64_t i = 0; i < count; ++i)
-    body_.push_back(b_.store(acc, integer(i), b_.real(0, type)));
+    body_.push_back(b_.store(acc, i, b_.real(0, type)));
   return acc;
 }
 
@@ -190,10 +187,10 @@ void RowProducts::multiply_first(BufferId acc) {
 ExprRef RowProducts::valid(const Spot &spot) {
   ExprRef count = integer(spot.lanes);
   if (is_cut(spot.tile))
-    count = b_.sub(integer(keys_), column(spot));
+    count = b_.sub(keys_, column(spot));
   if (one_.roles.points % one_.tile.rows != 0)
     return b_.select(b_.scalar(ScalarOp::Lt, {pixels_[at(spot.half)], integer(one_.roles.points)}),
-                     count, integer(0));
+                     count, 0);
   return is_cut(spot.tile) ? count : nullptr;
 }
 
@@ -204,7 +201,7 @@ void RowProducts::place_row(std::int64_t half) {
   ExprRef number = integer(0);
   for (const IndexId i : output_indices(first_.nest))
     if (i != one_.roles.channel)
-      number = b_.add(number, b_.mul(first_.origin[i], integer(places_[first_member_][i] / keys_)));
+      number = b_.add(number, b_.mul(first_.origin[i], places_[first_member_][i] / keys_));
   rows_[at(half)] = named("row", number);
 }
 
@@ -241,9 +238,9 @@ void RowProducts::finish_first(BufferId acc) {
         return shared[at(k)] == nullptr ? extra_value(first_, nest.extras[at(k)], valid(spot))
                                         : b_.broadcast(shared[at(k)], spot.lanes);
       };
-      const ExprRef sum = b_.load(acc, integer(spot.value()), kPairs);
+      const ExprRef sum = b_.load(acc, spot.value(), kPairs);
       const ExprRef value = expr_value(b_, nest.post, kPairs, sum, extra);
-      body_.push_back(b_.store(to, integer(spot.value()), b_.cast(value, type)));
+      body_.push_back(b_.store(to, spot.value(), b_.cast(value, type)));
     }
   }
 }
@@ -254,7 +251,7 @@ ExprRef RowProducts::load(MemberId member, int operand, const Spot &spot) {
   const nest::Operand &read = poly::operand_of(nest, operand);
   const SlotId slot = group_slot(group_, member, read.slot);
   if (const auto tile = tiles_.find(slot); tile != tiles_.end())
-    return b_.cast(b_.load(tile->second, integer(spot.value()), spot.lanes),
+    return b_.cast(b_.load(tile->second, spot.value(), spot.lanes),
                    compute_type(type_of(nest, read)));
   if (const auto value = statistics_.find(slot); value != statistics_.end())
     return b_.broadcast(value->second[at(spot.half)], spot.lanes);
@@ -267,7 +264,7 @@ ExprRef RowProducts::position(MemberId member, IndexId index, const Spot &spot) 
   if (place <= 1)
     return place == 1 ? column(spot) : integer(0);
   const std::int64_t count = extent(member_nest(group_, member), index);
-  return b_.mod(b_.div(rows_[at(spot.half)], integer(place / keys_)), integer(count));
+  return b_.mod(b_.div(rows_[at(spot.half)], place / keys_), count);
 }
 
 ExprRef RowProducts::load_memory(MemberId member, const nest::Operand &read, const Spot &spot) {
@@ -279,7 +276,7 @@ ExprRef RowProducts::load_memory(MemberId member, const nest::Operand &read, con
   for (const IndexId i : flat.coeff.ids()) {
     if (flat.coeff[i] == 0 || extent(nest, i) == 1)
       continue;
-    element = b_.add(element, b_.mul(position(member, i, spot), integer(flat.coeff[i])));
+    element = b_.add(element, b_.mul(position(member, i, spot), flat.coeff[i]));
     stride = places_[member][i] == 1 ? flat.coeff[i] : stride;
     moves = true;
   }
@@ -306,7 +303,7 @@ void RowProducts::accumulate(MemberId member, BufferId parts, std::int64_t half)
     body_.push_back(b_.store(parts, place, aggregate(b_, nest.agg, old, value)));
   };
   for (std::int64_t lane = 0; lane < kPairs; ++lane)
-    body_.push_back(b_.store(parts, integer(half * kPairs + lane), neutral));
+    body_.push_back(b_.store(parts, half * kPairs + lane, neutral));
   for (std::int64_t tile = 0; tile < tiles() && !is_past(tile); ++tile) {
     if (!is_cut(tile)) {
       const Spot spot{.tile = tile, .half = half};
@@ -328,24 +325,22 @@ void RowProducts::statistic(MemberId member) {
   const BufferId all = registers("row_all", type, kHalves * kRowItems);
   const BufferId lanes = declare_local(members_.contexts[member], schedule::LocalUse::Lanes);
   const auto place = [&](std::int64_t half) {
-    return b_.mul(b_.add(warp_row_, row(half)), integer(kRowItems));
+    return b_.mul(b_.add(warp_row_, row(half)), kRowItems);
   };
   for (std::int64_t half = 0; half < kHalves; ++half) {
     accumulate(member, parts, half);
-    const auto part = [&](std::int64_t lane) {
-      return b_.load(parts, integer(half * kPairs + lane));
-    };
-    body_.push_back(b_.store(lanes, b_.add(place(half), b_.mod(item_, integer(kRowItems))),
+    const auto part = [&](std::int64_t lane) { return b_.load(parts, half * kPairs + lane); };
+    body_.push_back(b_.store(lanes, b_.add(place(half), b_.mod(item_, kRowItems)),
                              aggregate(b_, nest.agg, part(0), part(1))));
   }
   body_.push_back(b_.barrier());
   std::array<ExprRef, kHalves> found{};
   for (std::int64_t half = 0; half < kHalves; ++half) {
     const std::int64_t first = half * kRowItems;
-    body_.push_back(b_.store(all, integer(first), b_.load(lanes, place(half), kRowItems)));
-    ExprRef value = b_.load(all, integer(first));
+    body_.push_back(b_.store(all, first, b_.load(lanes, place(half), kRowItems)));
+    ExprRef value = b_.load(all, first);
     for (std::int64_t i = 1; i < kRowItems; ++i)
-      value = aggregate(b_, nest.agg, value, b_.load(all, integer(first + i)));
+      value = aggregate(b_, nest.agg, value, b_.load(all, first + i));
     const Spot spot{.half = half, .lanes = 1};
     const ExprRef post = expr_value(b_, nest.post, 1, value,
                                     loads(member, static_cast<int>(nest.inputs.size()), spot));
@@ -375,10 +370,10 @@ void RowProducts::map_factor(MemberId member, BufferId to, const Spot &spot) {
     const Spot one{.tile = spot.tile, .half = spot.half, .lane = lane, .lanes = 1};
     const ExprRef made = value(one);
     const ExprRef exists = b_.scalar(ScalarOp::Lt, {column(one), integer(keys_)});
-    body_.push_back(b_.store(cut, integer(lane),
-                             b_.cast(b_.select(exists, made, b_.real(0, made->type)), type)));
+    body_.push_back(
+        b_.store(cut, lane, b_.cast(b_.select(exists, made, b_.real(0, made->type)), type)));
   }
-  const ExprRef both = b_.cast(b_.load(cut, integer(0), kPairs), compute_type(type));
+  const ExprRef both = b_.cast(b_.load(cut, 0, kPairs), compute_type(type));
   body_.push_back(b_.store(to, place, b_.cast(both, type)));
 }
 
@@ -396,7 +391,7 @@ void RowProducts::map(MemberId member) {
         map_factor(member, to, spot);
       else if (!is_past(tile))
         body_.push_back(b_.store(
-            to, integer(spot.value()),
+            to, spot.value(),
             b_.cast(expr_value(b_, nest.post, kPairs, nullptr, loads(member, 0, spot)), type)));
     }
   if (is_factor)

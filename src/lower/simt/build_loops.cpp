@@ -55,13 +55,12 @@ Stmts declare_lanes(Context &cx) {
   std::int64_t below = 1; // work-items of the parts further right
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     const IndexId index = part->index;
-    ExprRef digit = cx.build.div(cx.build.lane(), cx.build.integer(below));
+    ExprRef digit = cx.build.div(cx.build.lane(), below);
     below *= part->count;
     if (below < cx.block_size())
-      digit = cx.build.mod(digit, cx.build.integer(part->count));
+      digit = cx.build.mod(digit, part->count);
     const std::int64_t scale = weight[index] * cx.schedule.splits[index].lane_stride();
-    cx.lane_at[index] =
-        cx.build.add(cx.lane_at[index], cx.build.mul(digit, cx.build.integer(scale)));
+    cx.lane_at[index] = cx.build.add(cx.lane_at[index], cx.build.mul(digit, scale));
     weight[index] *= part->count;
   }
   if (parts.size() == 1)
@@ -125,8 +124,7 @@ StmtRef step_variants(Context &cx, IndexId index, StepSizes &sizes) {
     return body(step);
   if (extent < step)
     return body(extent);
-  const ExprRef end =
-      cx.build.add(cx.build.add(cx.origin[index], cx.inside[index]), cx.build.integer(step));
+  const ExprRef end = cx.build.add(cx.build.add(cx.origin[index], cx.inside[index]), step);
   const ExprRef is_full = cx.build.scalar(ScalarOp::Le, {end, cx.build.integer(extent)});
   const StmtRef full = body(step);
   return cx.build.branch(is_full, full, body(extent % step));
@@ -148,9 +146,8 @@ StmtRef row_loops(Context &cx, std::size_t level, StepSizes &sizes) {
   if (step == 1)
     return loop(cx.rows_begin, cx.rows_end, 1);
   Stmts body;
-  const ExprRef count = b.div(b.sub(cx.rows_end, cx.rows_begin), b.integer(step));
-  const ExprRef whole =
-      named(b, body, "whole", b.add(cx.rows_begin, b.mul(count, b.integer(step))));
+  const ExprRef count = b.div(b.sub(cx.rows_end, cx.rows_begin), step);
+  const ExprRef whole = named(b, body, "whole", b.add(cx.rows_begin, b.mul(count, step)));
   body.push_back(loop(cx.rows_begin, whole, step));
   body.push_back(loop(whole, cx.rows_end, 1));
   return b.block(std::move(body));
@@ -199,10 +196,10 @@ StmtRef step_loops(Context &cx, std::size_t level, StepSizes &sizes) {
   const VarId var = cx.build.variable("i_" + cx.nest.indices[index].name, {});
   ExprRef end = cx.build.integer(std::min(split.tile, extent));
   if (extent % split.tile != 0)
-    end = cx.build.min(end, cx.build.sub(cx.build.integer(extent), cx.origin[index]));
+    end = cx.build.min(end, cx.build.sub(extent, cx.origin[index]));
   cx.inside[index] = cx.build.var(var);
   const StmtRef body = step_loops(cx, level + 1, sizes);
-  return cx.build.loop(var, ForKind::Serial, cx.build.integer(0), end, split.step(), body);
+  return cx.build.loop(var, ForKind::Serial, 0, end, split.step(), body);
 }
 
 // The tiles of a block, one behind the other along the rolled index.
@@ -214,8 +211,7 @@ StmtRef tiles_of_block(Context &cx) {
   const IndexId index = *rolled;
   const schedule::Split &split = cx.schedule.splits[index];
   const ExprRef first = cx.origin[index];
-  const ExprRef end =
-      b.min(b.add(first, b.integer(split.of_block())), b.integer(extent(cx.nest, index)));
+  const ExprRef end = b.min(b.add(first, split.of_block()), extent(cx.nest, index));
   const VarId var = b.variable("t_" + cx.nest.indices[index].name, {});
   cx.origin[index] = b.var(var);
   cx.is_first = b.equal(b.var(var), first);

@@ -70,13 +70,13 @@ StmtRef ChunkLoops::let(const char *name, ExprRef value, ExprRef &variable) {
 
 void ChunkLoops::go_to(const std::vector<ExprRef> &counters) {
   for (std::size_t level = 0; level < chunks_.size(); ++level)
-    cx_.chunk[index(level)] = b_.mul(counters[level], b_.integer(tile(level)));
+    cx_.chunk[index(level)] = b_.mul(counters[level], tile(level));
 }
 
 ExprRef ChunkLoops::chunk_number() const {
   ExprRef number = b_.integer(0);
   for (std::size_t level = 0; level < chunks_.size(); ++level)
-    number = b_.add(b_.mul(number, b_.integer(trips(level))), counters_[level]);
+    number = b_.add(b_.mul(number, trips(level)), counters_[level]);
   return number;
 }
 
@@ -91,14 +91,14 @@ ExprRef ChunkLoops::turn_of(ExprRef number) const {
   const int buffers = ring_ > 0 ? ring_ : 2;
   if ((buffers & (buffers - 1)) == 0)
     return b_.scalar(ScalarOp::BitAnd, {number, b_.integer(buffers - 1)});
-  return b_.mod(number, b_.integer(buffers));
+  return b_.mod(number, buffers);
 }
 
 std::vector<ExprRef> ChunkLoops::counters_at(ExprRef number) const {
   std::vector<ExprRef> counters(chunks_.size());
   for (std::size_t level = chunks_.size(); level-- > 0;) {
-    counters[level] = level == 0 ? number : b_.mod(number, b_.integer(trips(level)));
-    number = b_.div(number, b_.integer(trips(level)));
+    counters[level] = level == 0 ? number : b_.mod(number, trips(level));
+    number = b_.div(number, trips(level));
   }
   return counters;
 }
@@ -108,9 +108,9 @@ std::vector<ExprRef> ChunkLoops::next_chunk(Stmts &lets, ExprRef &has_next) {
   ExprRef carried = nullptr; // into this level; null: always
   has_next = nullptr;
   for (std::size_t level = chunks_.size(); level-- > 0;) {
-    const ExprRef after = b_.add(counters_[level], b_.integer(1));
+    const ExprRef after = b_.add(counters_[level], 1);
     const ExprRef is_last = b_.scalar(ScalarOp::Ge, {after, b_.integer(trips(level))});
-    ExprRef moved = b_.select(is_last, b_.integer(0), after);
+    ExprRef moved = b_.select(is_last, 0, after);
     if (carried)
       moved = b_.select(carried, moved, counters_[level]);
     lets.push_back(let("next", moved, next[level]));
@@ -140,7 +140,7 @@ ChunkLoops::Part ChunkLoops::fill_ahead(Part inner) {
   ExprRef has_next = nullptr;
   const ExprRef turn = cx_.turn;
   go_to(next_chunk(body, has_next));
-  cx_.turn = b_.sub(b_.integer(1), turn);
+  cx_.turn = b_.sub(1, turn);
   for (const Prefetch &ahead : ahead_) {
     fetches.push_back(ahead.fetch(cx_));
     puts.push_back(ahead.put(cx_));
@@ -159,11 +159,11 @@ ChunkLoops::Part ChunkLoops::fill_ring(Part inner) {
   if (cx_.block_size() > 1)
     body.push_back(b_.barrier());
   ExprRef number = nullptr;
-  body.push_back(let("ahead", b_.add(chunk_number(), b_.integer(ring_ - 1)), number));
+  body.push_back(let("ahead", b_.add(chunk_number(), ring_ - 1), number));
   const ExprRef turn = cx_.turn;
   go_to(counters_at(number));
   cx_.turn = turn_of(number);
-  const ExprRef exists = b_.less(number, b_.integer(all_trips()));
+  const ExprRef exists = b_.less(number, all_trips());
   body.push_back(b_.branch(exists, start_copies(cx_, offsets_)));
   go_to(counters_);
   cx_.turn = turn;
@@ -202,8 +202,7 @@ ChunkLoops::Part ChunkLoops::loops(std::size_t level) {
   if (const StmtRef fills = fill_stages(cx_, chunks_[level], offsets_))
     part = fill_once(fills, part);
   lets.push_back(part.body);
-  part.body = b_.loop(var, ForKind::Serial, b_.integer(0), b_.integer(trips(level)), 1,
-                      b_.block(std::move(lets)));
+  part.body = b_.loop(var, ForKind::Serial, 0, trips(level), 1, b_.block(std::move(lets)));
   return part;
 }
 

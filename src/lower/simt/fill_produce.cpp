@@ -77,7 +77,7 @@ ExprRef ProducerFill::window(std::size_t d) const {
     return b_.integer(0);
   if (!dim.checked)
     return s_.origins[d];
-  return b_.min(b_.max(s_.origins[d], b_.integer(0)), b_.integer(last));
+  return b_.min(b_.max(s_.origins[d], 0), last);
 }
 
 void ProducerFill::place_window() {
@@ -89,8 +89,8 @@ void ProducerFill::place_window() {
   for (std::size_t d = 0; d < s_.rank(); ++d) {
     const StageDim &dim = s_.tile.dims[d];
     const ExprRef first = let("window", window(d));
-    const ExprRef moved = b_.add(b_.sub(first, s_.origins[d]), b_.integer(dim.before));
-    base = b_.add(base, b_.mul(moved, b_.integer(dim.stride)));
+    const ExprRef moved = b_.add(b_.sub(first, s_.origins[d]), dim.before);
+    base = b_.add(base, b_.mul(moved, dim.stride));
     const std::optional<IndexId> index = indices[at(dim.dim)];
     if (!index)
       continue;
@@ -111,14 +111,13 @@ void ProducerFill::roll(std::size_t d) {
   if (kept > 0) {
     body_.push_back(b_.branch(b_.scalar(ScalarOp::Not, {cx_.is_first}),
                               move_rows(s_.cx, input_, d, rolling.advance, kept)));
-    begin = b_.select(cx_.is_first, begin, b_.integer(kept));
+    begin = b_.select(cx_.is_first, begin, kept);
   }
   const ExprRef box = b_.integer(dim.box);
   const ExprRef first = s_.origins[d];
-  begin = let("rows", b_.max(begin, b_.sub(b_.integer(0), first)));
+  begin = let("rows", b_.max(begin, b_.sub(0, first)));
   cx_.rows_begin = begin;
-  cx_.rows_end =
-      let("rows_end", b_.max(begin, b_.min(box, b_.sub(b_.integer(s_.dim(d).size), first))));
+  cx_.rows_end = let("rows_end", b_.max(begin, b_.min(box, b_.sub(s_.dim(d).size, first))));
 }
 
 // The blocks of the producer's own schedule, one after the other.
@@ -141,7 +140,7 @@ StmtRef ProducerFill::block_loops(std::size_t level) {
   const std::int64_t tile = cx_.schedule.splits[index].tile;
   cx_.origin[index] = b_.var(var);
   const StmtRef inner = block_loops(level + 1);
-  return b_.loop(var, ForKind::Serial, b_.integer(0), b_.integer(count(index) * tile), tile, inner);
+  return b_.loop(var, ForKind::Serial, 0, count(index) * tile, tile, inner);
 }
 
 // The same for products of a core instruction, whose ring is filled anew by each.
@@ -150,7 +149,7 @@ StmtRef ProducerFill::core_blocks() {
   if (count == 1)
     return core_product(cx_, b_.integer(0));
   const VarId var = b_.variable("product", {});
-  return b_.loop(var, ForKind::Serial, b_.integer(0), b_.integer(count), 1,
+  return b_.loop(var, ForKind::Serial, 0, count, 1,
                  b_.block({core_product(cx_, b_.var(var)), b_.barrier()}));
 }
 
@@ -178,8 +177,8 @@ StmtRef ProducerFill::pads_by_items() {
   std::int64_t below = 1;
   for (std::size_t d = s_.rank(); d-- > 0;) {
     const StageDim &dim = s_.tile.dims[d];
-    const ExprRef digit = b_.mod(b_.div(b_.var(e), b_.integer(below)), b_.integer(dim.box));
-    to = b_.add(to, b_.mul(b_.add(digit, b_.integer(dim.before)), b_.integer(dim.stride)));
+    const ExprRef digit = b_.mod(b_.div(b_.var(e), below), dim.box);
+    to = b_.add(to, b_.mul(b_.add(digit, dim.before), dim.stride));
     below *= dim.box;
     if (dim.checked)
       outside = b_.logical_and(outside, s_.inside(d, b_.add(s_.origins[d], digit)));
@@ -188,7 +187,7 @@ StmtRef ProducerFill::pads_by_items() {
   const StmtRef store = b_.store(s_.to, to, b_.real(s_.fill, {s_.type, 1}));
   const StmtRef body =
       b_.block({b_.let(e, mine), b_.branch(b_.scalar(ScalarOp::Not, {inside}), store)});
-  return b_.loop(round, ForKind::Serial, b_.integer(0), b_.integer(elems), size, body);
+  return b_.loop(round, ForKind::Serial, 0, elems, size, body);
 }
 
 } // namespace

@@ -12,14 +12,14 @@ using schedule::Guard;
 
 // The largest k with k * by <= value, plus one; 0 where there is none.
 ExprRef count_up_to(Builder &b, ExprRef value, std::int64_t by) {
-  const ExprRef raised = b.add(value, b.integer(by));
-  return by == 1 ? raised : b.div(b.max(raised, b.integer(0)), b.integer(by));
+  const ExprRef raised = b.add(value, by);
+  return by == 1 ? raised : b.div(b.max(raised, 0), by);
 }
 
 // The smallest k >= 0 with k * by >= value.
 ExprRef first_from(Builder &b, ExprRef value, std::int64_t by) {
-  const ExprRef least = b.max(value, b.integer(0));
-  return b.div(b.add(least, b.integer(by - 1)), b.integer(by));
+  const ExprRef least = b.max(value, 0);
+  return b.div(b.add(least, by - 1), by);
 }
 
 // What of [begin, end) keeps rest + coeff * k within [0, size).
@@ -29,10 +29,10 @@ TapRange clipped(const Context &cx, const nest::Dim &dim, IndexId index, TapRang
   const std::int64_t coeff = others.coeff[index];
   others.coeff[index] = 0;
   const ExprRef rest = linear(cx, others, points(cx));
-  const ExprRef below = b.sub(b.integer(0), rest);
-  const ExprRef above = b.sub(b.integer(dim.size - 1), rest);
+  const ExprRef below = b.sub(0, rest);
+  const ExprRef above = b.sub(dim.size - 1, rest);
   const std::int64_t by = coeff > 0 ? coeff : -coeff;
-  const ExprRef first = coeff > 0 ? below : b.sub(b.integer(0), above);
+  const ExprRef first = coeff > 0 ? below : b.sub(0, above);
   const ExprRef last = coeff > 0 ? above : rest;
   return {b.max(taps.begin, first_from(b, first, by)), b.min(taps.end, count_up_to(b, last, by))};
 }
@@ -42,7 +42,7 @@ TapRange clipped(const Context &cx, const nest::Dim &dim, IndexId index, TapRang
 ExprRef inside(const Context &cx, const nest::Linear &at, std::int64_t bound) {
   const ExprRef value = linear(cx, at, points(cx));
   return cx.build.logical_and(cx.build.scalar(ScalarOp::Ge, {value, cx.build.integer(0)}),
-                              cx.build.less(value, cx.build.integer(bound)));
+                              cx.build.less(value, bound));
 }
 
 ExprRef checked_inside(const Context &cx, std::size_t input) {

@@ -27,7 +27,7 @@ GroupFill::GroupFill(const Context &cx, int input, const GroupOffsets &offsets)
   accesses_ /= width_;
   buffer_base_ = b_.integer(0);
   if (cx.schedule.pipes[at(input)].is_ahead())
-    buffer_base_ = b_.mul(cx.turn, b_.integer(buffer_stride(cx.schedule, input, s_.tile)));
+    buffer_base_ = b_.mul(cx.turn, buffer_stride(cx.schedule, input, s_.tile));
 }
 
 std::int64_t GroupFill::round_count() const {
@@ -36,7 +36,7 @@ std::int64_t GroupFill::round_count() const {
 
 ExprRef GroupFill::position(ExprRef round) const {
   const std::int64_t size = s_.cx.block_size();
-  return b_.add(b_.mul(round, b_.integer(size)), size > 1 ? b_.lane() : b_.integer(0));
+  return b_.add(b_.mul(round, size), size > 1 ? b_.lane() : b_.integer(0));
 }
 
 GroupOffsets::Round GroupFill::offsets_at(ExprRef position) const {
@@ -47,13 +47,13 @@ GroupOffsets::Round GroupFill::offsets_at(ExprRef position) const {
     const StageDim &dim = s_.tile.dims[d];
     const std::int64_t width = d + 1 == s_.rank() ? width_ : 1;
     const std::int64_t count = dim.range / width;
-    ExprRef digit = b_.div(position, b_.integer(below));
+    ExprRef digit = b_.div(position, below);
     if (below * count < accesses_)
-      digit = b_.mod(digit, b_.integer(count));
-    const ExprRef step = count == 1 ? b_.integer(0) : b_.mul(digit, b_.integer(width));
+      digit = b_.mod(digit, count);
+    const ExprRef step = count == 1 ? b_.integer(0) : b_.mul(digit, width);
     for (std::size_t k = 0; k < s_.streams.size(); ++k)
-      round.from[k] = b_.add(round.from[k], b_.mul(step, b_.integer(s_.streams[k].strides[d])));
-    round.to = b_.add(round.to, b_.mul(step, b_.integer(dim.stride)));
+      round.from[k] = b_.add(round.from[k], b_.mul(step, s_.streams[k].strides[d]));
+    round.to = b_.add(round.to, b_.mul(step, dim.stride));
     round.steps[d] = step;
     below *= count;
   }
@@ -92,14 +92,14 @@ GroupFill::Place GroupFill::place(const GroupOffsets::Round &offsets) const {
   for (std::size_t k = 0; k < s_.streams.size(); ++k) {
     ExprRef from = b_.add(s_.streams[k].base, offsets.from[k]);
     for (std::size_t d = s_.rank(); d-- > 0;)
-      from = b_.add(from, b_.mul(s_.origins[d], b_.integer(s_.streams[k].strides[d])));
+      from = b_.add(from, b_.mul(s_.origins[d], s_.streams[k].strides[d]));
     place.from.push_back(from);
   }
   for (std::size_t d = s_.rank(); d-- > 0;)
     if (s_.tile.dims[d].checked)
       inside = b_.logical_and(inside, s_.inside(d, b_.add(s_.origins[d], offsets.steps[d])));
   if (inside)
-    place.valid = b_.select(inside, b_.integer(width_), b_.integer(0));
+    place.valid = b_.select(inside, width_, 0);
   place.owned = s_.stored ? b_.logical_and(s_.owns_any(), inside) : nullptr;
   for (std::size_t d = 0; s_.stored && d < s_.rank(); ++d)
     if (const ExprRef owns = s_.owns(d, offsets.steps[d]))
@@ -136,12 +136,12 @@ template <typename Body> StmtRef GroupFill::rounds(const Body &body) const {
     const VarId round = b_.variable("round", {});
     const VarId e = b_.variable("e", {});
     const StmtRef let = b_.let(e, position(b_.var(round)));
-    parts.push_back(b_.loop(round, ForKind::Serial, b_.integer(0), b_.integer(whole), 1,
+    parts.push_back(b_.loop(round, ForKind::Serial, 0, whole, 1,
                             b_.block({let, body(b_.var(round), place(offsets_at(b_.var(e))))})));
   }
   if (rest > 0)
-    parts.push_back(b_.branch(b_.less(position(b_.integer(0)), b_.integer(rest)),
-                              body(b_.integer(whole), at(whole))));
+    parts.push_back(
+        b_.branch(b_.less(position(b_.integer(0)), rest), body(b_.integer(whole), at(whole))));
   return b_.block(std::move(parts));
 }
 

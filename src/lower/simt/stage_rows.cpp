@@ -54,7 +54,7 @@ private:
 Addresses RowFill::moved(const Addresses &from, std::size_t d, ExprRef steps) const {
   Addresses next = from;
   for (std::size_t k = 0; k < next.size(); ++k)
-    next[k] = b_.add(next[k], b_.mul(steps, b_.integer(s_.streams[k].strides[d])));
+    next[k] = b_.add(next[k], b_.mul(steps, s_.streams[k].strides[d]));
   return next;
 }
 
@@ -71,11 +71,11 @@ StmtRef RowFill::rows(std::size_t d, const Addresses &from, ExprRef to) {
     return copy_run(from, to, b_.integer(0), b_.integer(1));
   const StageDim &dim = s_.tile.dims[d];
   if (d + 1 == s_.rank())
-    return row(from, b_.add(to, b_.integer(dim.before)));
+    return row(from, b_.add(to, dim.before));
   const VarId var = b_.variable("e", {});
   const ExprRef subscript = b_.add(s_.origins[d], b_.var(var));
-  const ExprRef place = b_.add(b_.var(var), b_.integer(dim.before));
-  const ExprRef next_to = b_.add(to, b_.mul(place, b_.integer(dim.stride)));
+  const ExprRef place = b_.add(b_.var(var), dim.before);
+  const ExprRef next_to = b_.add(to, b_.mul(place, dim.stride));
   const ExprRef outer = owned_;
   if (const ExprRef owns = s_.stored ? s_.owns(d, b_.var(var)) : nullptr)
     owned_ = b_.logical_and(owned_, owns);
@@ -84,7 +84,7 @@ StmtRef RowFill::rows(std::size_t d, const Addresses &from, ExprRef to) {
   if (dim.checked)
     body = b_.branch(s_.inside(d, subscript), body,
                      fill_run(next_to, b_.integer(0), b_.integer(dim.stride)));
-  return b_.loop(var, ForKind::Serial, b_.integer(0), b_.integer(dim.box), 1, body);
+  return b_.loop(var, ForKind::Serial, 0, dim.box, 1, body);
 }
 
 StmtRef RowFill::row(const Addresses &from, ExprRef to) {
@@ -112,7 +112,7 @@ StmtRef RowFill::store_run(const Addresses &from, ExprRef to, ExprRef begin, Exp
   const std::size_t d = s_.rank() - 1;
   const schedule::Ownership::Part &part = s_.stored->parts[d];
   if (const ExprRef all = s_.owns(d, b_.integer(part.owned)))
-    end = b_.select(all, end, b_.max(begin, b_.min(end, b_.integer(part.owned))));
+    end = b_.select(all, end, b_.max(begin, b_.min(end, part.owned)));
   const std::int64_t stride = s_.streams.back().strides[d];
   const auto element = [&](ExprRef e, int lanes) {
     const ExprRef value = s_.to_stored(b_.load(s_.to, b_.add(to, e), lanes));
@@ -137,12 +137,12 @@ template <typename Body> StmtRef RowFill::run(ExprRef begin, ExprRef end, const 
   const ExprRef position = b_.var(var);
   std::int64_t count = 0;
   if (kernel::is_constant(b_.sub(end, begin), &count)) {
-    const ExprRef rest = b_.add(begin, b_.integer(count / width * width));
+    const ExprRef rest = b_.add(begin, count / width * width);
     const StmtRef vectors =
         b_.loop(var, ForKind::Serial, begin, rest, width, body(position, width));
     return b_.block({vectors, singles(rest)});
   }
-  const ExprRef fits = b_.scalar(ScalarOp::Le, {b_.add(position, b_.integer(width)), end});
+  const ExprRef fits = b_.scalar(ScalarOp::Le, {b_.add(position, width), end});
   return b_.loop(var, ForKind::Serial, begin, end, width,
                  b_.branch(fits, body(position, width), singles(position)));
 }

@@ -50,7 +50,7 @@ void StageSource::stream_in_place(int input) {
     if (!source.inside[i])
       continue;
     const ExprRef step = b.add(b.add(cx.start[i], cx.origin[i]), cx.inside[i]);
-    stream.base = b.add(stream.base, b.mul(step, b.integer(source.steps[i])));
+    stream.base = b.add(stream.base, b.mul(step, source.steps[i]));
   }
   for (std::size_t d = 0; d < rank(); ++d)
     stream.strides.push_back(dim(d).stride);
@@ -83,7 +83,7 @@ ExprRef StageSource::owns_any() const {
   kernel::Builder &b = cx.build;
   ExprRef all = nullptr;
   for (const IndexId i : stored->repeats)
-    all = b.logical_and(all, b.equal(first[i], b.integer(0)));
+    all = b.logical_and(all, b.equal(first[i], 0));
   return all;
 }
 
@@ -93,7 +93,7 @@ ExprRef StageSource::owns(std::size_t d, ExprRef step) const {
   if (!part.index || part.owned >= tile.dims[d].range)
     return nullptr;
   const ExprRef is_last = b.scalar(ScalarOp::Ge, {first[*part.index], b.integer(part.last)});
-  return b.scalar(ScalarOp::Or, {is_last, b.less(step, b.integer(part.owned))});
+  return b.scalar(ScalarOp::Or, {is_last, b.less(step, part.owned)});
 }
 
 ExprRef StageSource::to_stored(ExprRef value) const {
@@ -103,7 +103,7 @@ ExprRef StageSource::to_stored(ExprRef value) const {
 ExprRef StageSource::inside(std::size_t d, ExprRef subscript) const {
   kernel::Builder &b = cx.build;
   return b.logical_and(b.scalar(ScalarOp::Ge, {subscript, b.integer(0)}),
-                       b.less(subscript, b.integer(dim(d).size)));
+                       b.less(subscript, dim(d).size));
 }
 
 } // namespace tilefuse::lower

@@ -70,8 +70,8 @@ TurnedFill::Place TurnedFill::moved(const Place &place, std::size_t d, ExprRef s
   Place next = place;
   const ExprRef subscript = b_.add(s_.origins[d], step);
   for (std::size_t k = 0; k < next.from.size(); ++k)
-    next.from[k] = b_.add(next.from[k], b_.mul(subscript, b_.integer(s_.streams[k].strides[d])));
-  next.to = b_.add(next.to, b_.mul(step, b_.integer(dim(d).stride)));
+    next.from[k] = b_.add(next.from[k], b_.mul(subscript, s_.streams[k].strides[d]));
+  next.to = b_.add(next.to, b_.mul(step, dim(d).stride));
   return next;
 }
 
@@ -98,7 +98,7 @@ StmtRef TurnedFill::padding(std::size_t d, ExprRef to) {
   if (d == lane_)
     return padding(d + 1, to);
   return loop(b_.integer(0), b_.integer(dim(d).box), 1, [&](ExprRef step) {
-    return padding(d + 1, b_.add(to, b_.mul(step, b_.integer(dim(d).stride))));
+    return padding(d + 1, b_.add(to, b_.mul(step, dim(d).stride)));
   });
 }
 
@@ -108,8 +108,8 @@ StmtRef TurnedFill::lane_chunks(const Place &place) {
     const Place chunk = moved(place, lane_, lane);
     ExprRef exist = nullptr;
     if (dim(lane_).checked || dim(lane_).box % width_ != 0)
-      exist = b_.min(b_.sub(b_.integer(s_.dim(lane_).size), b_.add(s_.origins[lane_], lane)),
-                     b_.sub(b_.integer(dim(lane_).box), lane));
+      exist = b_.min(b_.sub(s_.dim(lane_).size, b_.add(s_.origins[lane_], lane)),
+                     b_.sub(dim(lane_).box, lane));
     if (run() == lane_)
       return single(chunk, exist);
     const ExprRef zero = b_.integer(0);
@@ -130,7 +130,7 @@ StmtRef TurnedFill::lane_chunks(const Place &place) {
 
 StmtRef TurnedFill::zeros(ExprRef to, ExprRef begin, ExprRef end) {
   return loop(begin, end, 1, [&](ExprRef at) {
-    return b_.store(s_.to, b_.add(to, b_.mul(at, b_.integer(dim(run()).stride))),
+    return b_.store(s_.to, b_.add(to, b_.mul(at, dim(run()).stride)),
                     b_.real(s_.fill, {s_.type, width_}));
   });
 }
@@ -154,7 +154,7 @@ StmtRef TurnedFill::along_run(const Place &place, ExprRef lanes, ExprRef begin, 
 // Of one stream, in the type that is computed with.
 ExprRef TurnedFill::read(std::size_t stream, ExprRef at, std::int64_t stride, ExprRef valid) const {
   return shared_run(b_, s_.streams[stream].from, at, width_, stride,
-                    stride == 0 && valid ? b_.min(valid, b_.integer(1)) : valid);
+                    stride == 0 && valid ? b_.min(valid, 1) : valid);
 }
 
 // One vector of lanes.
@@ -182,9 +182,9 @@ StmtRef TurnedFill::square(const Place &place) {
     const std::size_t across = is_run ? lane_ : run();
     squares.push_back(square_registers(compute_type(b_.kernel()[stream.from].type.elem)));
     for (int row = 0; row < width_; ++row) {
-      const ExprRef at = b_.add(place.from[k], b_.integer(row * stream.strides[across]));
+      const ExprRef at = b_.add(place.from[k], row * stream.strides[across]);
       const std::int64_t stride = is_run ? 1 : stream.strides[lane_];
-      body.push_back(b_.store(squares[k], b_.integer(row), read(k, at, stride, nullptr)));
+      body.push_back(b_.store(squares[k], row, read(k, at, stride, nullptr)));
     }
     if (is_run)
       body.push_back(b_.transpose({{squares[k], b_.integer(0)}, width_}));
@@ -192,9 +192,9 @@ StmtRef TurnedFill::square(const Place &place) {
   for (int row = 0; row < width_; ++row) {
     std::vector<ExprRef> values;
     for (const BufferId square : squares)
-      values.push_back(b_.load(square, b_.integer(row), width_));
-    body.push_back(b_.store(s_.to, b_.add(place.to, b_.integer(row * dim(run()).stride)),
-                            s_.of_vectors(values)));
+      values.push_back(b_.load(square, row, width_));
+    body.push_back(
+        b_.store(s_.to, b_.add(place.to, row * dim(run()).stride), s_.of_vectors(values)));
   }
   return b_.block(std::move(body));
 }

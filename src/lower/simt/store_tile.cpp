@@ -34,7 +34,7 @@ private:
     ExprRef to{};
   };
   std::int64_t coeff(IndexId i) const { return cx_.result_form.coeff[i]; }
-  ExprRef scaled(ExprRef value, std::int64_t by) const { return b_.mul(value, b_.integer(by)); }
+  ExprRef scaled(ExprRef value, std::int64_t by) const { return b_.mul(value, by); }
   ExprRef first(IndexId i) const;
   ExprRef existing(IndexId i) const;
   ExprRef run_length() const;
@@ -67,8 +67,7 @@ ExprRef TileStore::existing(IndexId i) const {
   const std::int64_t extent = nest::extent(cx_.nest, i);
   if (extent % points == 0)
     return b_.integer(points);
-  return extent < points ? b_.integer(extent)
-                         : b_.min(b_.integer(points), b_.sub(b_.integer(extent), first(i)));
+  return extent < points ? b_.integer(extent) : b_.min(points, b_.sub(extent, first(i)));
 }
 
 // Of the run: all but its last index are whole.
@@ -80,7 +79,7 @@ ExprRef TileStore::run_length() const {
 }
 
 TileStore::Place TileStore::start() const {
-  ExprRef to = b_.add(cx_.result_base, b_.integer(cx_.result_form.constant));
+  ExprRef to = b_.add(cx_.result_base, cx_.result_form.constant);
   for (const IndexId i : output_indices(cx_.nest))
     to = b_.add(to, scaled(first(i), coeff(i)));
   return {b_.integer(0), to};
@@ -102,7 +101,7 @@ StmtRef TileStore::loop(std::int64_t most, ExprRef end, std::int64_t step,
   if (most <= step)
     return body(b_.integer(0));
   const VarId var = b_.variable("e", {});
-  return b_.loop(var, ForKind::Serial, b_.integer(0), end, step, body(b_.var(var)));
+  return b_.loop(var, ForKind::Serial, 0, end, step, body(b_.var(var)));
 }
 
 StmtRef TileStore::other_loops(std::size_t level, const Place &place) {
@@ -122,8 +121,8 @@ StmtRef TileStore::squares(const Place &place) {
     if (is_known) {
       const ExprRef whole = b_.integer(known / width_ * width_);
       const VarId var = b_.variable("e", {});
-      const StmtRef full = b_.loop(var, ForKind::Serial, b_.integer(0), whole, width_,
-                                   square(place, lane, b_.var(var), true));
+      const StmtRef full =
+          b_.loop(var, ForKind::Serial, 0, whole, width_, square(place, lane, b_.var(var), true));
       return b_.block({full, known % width_ != 0 ? square(place, lane, whole, false) : nullptr});
     }
     if (tile_.run_points() < width_)
@@ -150,17 +149,17 @@ StmtRef TileStore::square(const Place &place, ExprRef lane, ExprRef position, bo
   const ExprRef length = run_length();
   Stmts body;
   for (int row = 0; row < width_; ++row) {
-    ExprRef at = b_.add(position, b_.integer(row));
+    ExprRef at = b_.add(position, row);
     if (!is_full)
-      at = b_.min(at, b_.sub(length, b_.integer(1)));
+      at = b_.min(at, b_.sub(length, 1));
     const ExprRef from = moved_in_run(moved(place, tile_.lane, lane), at).from;
     const ExprRef value = b_.load(cx_.turned_buffer, from, width_, 1, is_whole ? nullptr : left);
-    body.push_back(b_.store(rows, b_.integer(row), b_.cast(value, held)));
+    body.push_back(b_.store(rows, row, b_.cast(value, held)));
   }
   body.push_back(b_.transpose({{rows, b_.integer(0)}, width_}));
   for (int row = 0; row < width_; ++row) {
-    const ExprRef run = b_.add(lane, b_.integer(row));
-    const ExprRef value = b_.cast(b_.load(rows, b_.integer(row), width_), stored);
+    const ExprRef run = b_.add(lane, row);
+    const ExprRef value = b_.cast(b_.load(rows, row, width_), stored);
     const StmtRef store =
         b_.store(cx_.result, moved_in_run(moved(place, tile_.lane, run), position).to, value,
                  tile_.run_stride, is_full ? nullptr : b_.sub(length, position));
@@ -177,8 +176,8 @@ StmtRef TileStore::element(ExprRef number) {
   ExprRef exists = nullptr;
   const auto take = [&](IndexId index) {
     const std::int64_t points = tile_.dims[index].points;
-    const ExprRef at = b_.mod(number, b_.integer(points));
-    number = b_.div(number, b_.integer(points));
+    const ExprRef at = b_.mod(number, points);
+    number = b_.div(number, points);
     place = moved(place, index, at);
     const ExprRef all = existing(index);
     std::int64_t known = 0;
@@ -203,9 +202,9 @@ StmtRef TileStore::by_items() {
   const ExprRef number = b_.add(b_.var(var), b_.lane());
   StmtRef body = element(number);
   if (elems % items != 0)
-    body = b_.branch(b_.less(number, b_.integer(elems)), body);
+    body = b_.branch(b_.less(number, elems), body);
   const ForKind kind = elems <= kMostRounds * items ? ForKind::Unroll : ForKind::Serial;
-  return b_.loop(var, kind, b_.integer(0), b_.integer(elems), items, body);
+  return b_.loop(var, kind, 0, elems, items, body);
 }
 
 } // namespace
@@ -217,7 +216,7 @@ ExprRef turned_place(const Context &cx) {
     const ResultDim &dim = cx.turned->dims[i];
     const ExprRef step = dim.is_tile ? cx.inside[i] : b.integer(0);
     const ExprRef point = b.add(b.add(step, cx.kept[i]), cx.lane_at[i]);
-    at = b.add(at, b.mul(point, b.integer(dim.stride)));
+    at = b.add(at, b.mul(point, dim.stride));
   }
   return at;
 }

@@ -19,9 +19,9 @@ StmtRef TileBuilder::fold_vectors() {
   Stmts body;
   for (std::int64_t copy = 0; copy < count; ++copy) {
     const ExprRef at = b_.integer(copy * acc_apart_);
-    body.push_back(b_.store(acc_, at, b_.load(vectors, b_.integer(copy), cx_.width())));
+    body.push_back(b_.store(acc_, at, b_.load(vectors, copy, cx_.width())));
     for (int half = cx_.width() / 2; half >= 1; half /= 2) {
-      const ExprRef upper = b_.load(acc_, b_.add(at, b_.integer(half)), half);
+      const ExprRef upper = b_.load(acc_, b_.add(at, half), half);
       body.push_back(
           b_.store(acc_, at, aggregate(b_, cx_.nest.agg, b_.load(acc_, at, half), upper)));
     }
@@ -31,17 +31,16 @@ StmtRef TileBuilder::fold_vectors() {
 
 // Of the current copy of this work-item in the buffer.
 ExprRef TileBuilder::lane_place() const {
-  const ExprRef copies = b_.mul(copy_number(all_copied()), b_.integer(cx_.block_size()));
-  return b_.mul(b_.add(copies, b_.lane()), b_.integer(cx_.result_width()));
+  const ExprRef copies = b_.mul(copy_number(all_copied()), cx_.block_size());
+  return b_.mul(b_.add(copies, b_.lane()), cx_.result_width());
 }
 
 StmtRef TileBuilder::lane_round(const schedule::LaneRound &round) {
-  const ExprRef digit = b_.mod(b_.div(b_.lane(), b_.integer(round.below)), b_.integer(round.count));
-  const ExprRef takes = b_.less(b_.add(digit, b_.integer(round.apart)), b_.integer(round.live));
+  const ExprRef digit = b_.mod(b_.div(b_.lane(), round.below), round.count);
+  const ExprRef takes = b_.less(b_.add(digit, round.apart), round.live);
   const int width = cx_.result_width();
   const StmtRef take = for_copies(all_copied(), [&] {
-    const ExprRef from =
-        b_.add(lane_place(), b_.integer(round.apart * round.below * cx_.result_width()));
+    const ExprRef from = b_.add(lane_place(), round.apart * round.below * cx_.result_width());
     const ExprRef own = b_.load(acc_, acc_position(), width);
     const ExprRef both = aggregate(b_, cx_.nest.agg, own, b_.load(cx_.lane_buffer, from, width));
     return b_.block(
@@ -75,7 +74,7 @@ ExprRef TileBuilder::is_first_lane() const {
     return all;
   for (const IndexId i : reduced_indices(cx_.nest))
     if (cx_.schedule.splits[i].lane > 1)
-      all = b_.logical_and(all, b_.equal(cx_.lane_at[i], b_.integer(0)));
+      all = b_.logical_and(all, b_.equal(cx_.lane_at[i], 0));
   return all;
 }
 

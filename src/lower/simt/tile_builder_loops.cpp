@@ -48,7 +48,7 @@ StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
   const auto unrolled = [&](ExprRef start, std::int64_t count) {
     const VarId var = b_.variable("u_" + name, {});
     cx_.value[index] = b_.add(b_.add(start, b_.var(var)), cx_.lane_at[index]);
-    return b_.loop(var, ForKind::Unroll, b_.integer(0), b_.integer(count), apart, body());
+    return b_.loop(var, ForKind::Unroll, 0, count, apart, body());
   };
   if (cx_.schedule.splits[index].clip) {
     const TapRange taps = clipped_taps(cx_, index);
@@ -61,7 +61,7 @@ StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
   if (whole > unroll) {
     const VarId var = b_.variable(name, {});
     const StmtRef inner = unrolled(b_.var(var), unroll);
-    parts.push_back(b_.loop(var, ForKind::Serial, b_.integer(0), b_.integer(whole), unroll, inner));
+    parts.push_back(b_.loop(var, ForKind::Serial, 0, whole, unroll, inner));
   } else {
     parts.push_back(unrolled(b_.integer(0), whole));
   }
@@ -69,9 +69,9 @@ StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
   if (whole < full)
     parts.push_back(unrolled(b_.integer(whole), full - whole));
   if (full < extent) {
-    cx_.value[index] = b_.add(b_.integer(full), cx_.lane_at[index]);
+    cx_.value[index] = b_.add(full, cx_.lane_at[index]);
     partial_lanes_ = cx_.is_vector() ? extent - full : 0;
-    const ExprRef exists = b_.less(cx_.value[index], b_.integer(extent));
+    const ExprRef exists = b_.less(cx_.value[index], extent);
     parts.push_back(cx_.is_vector() ? body() : b_.branch(exists, body()));
     partial_lanes_ = 0;
   }
@@ -91,20 +91,18 @@ StmtRef TileBuilder::streamed_loop(IndexId index, const LoopBody &body) {
   Stmts bodies;
   for (std::int64_t turn = 0; turn < registers; ++turn) {
     const std::int64_t later = turn + registers - 1;
-    const ExprRef first = b_.add(b_.var(start), b_.integer(later * split.keep));
+    const ExprRef first = b_.add(b_.var(start), later * split.keep);
     slot_ = b_.integer(later % registers);
     const StmtRef read = fetch(index, first);
-    bodies.push_back(later < registers ? read
-                                       : b_.branch(b_.less(first, b_.integer(split.tile)), read));
+    bodies.push_back(later < registers ? read : b_.branch(b_.less(first, split.tile), read));
     const VarId point = b_.variable("u_" + name, {});
     slot_ = b_.integer(turn);
     body_point_ = b_.var(point);
-    cx_.value[index] = b_.add(b_.add(b_.var(start), b_.integer(turn * split.keep)), body_point_);
-    bodies.push_back(
-        b_.loop(point, ForKind::Unroll, b_.integer(0), b_.integer(split.keep), 1, body()));
+    cx_.value[index] = b_.add(b_.add(b_.var(start), turn * split.keep), body_point_);
+    bodies.push_back(b_.loop(point, ForKind::Unroll, 0, split.keep, 1, body()));
   }
-  parts.push_back(b_.loop(start, ForKind::Serial, b_.integer(0), b_.integer(split.tile),
-                          registers * split.keep, b_.block(std::move(bodies))));
+  parts.push_back(b_.loop(start, ForKind::Serial, 0, split.tile, registers * split.keep,
+                          b_.block(std::move(bodies))));
   return b_.block(std::move(parts));
 }
 
@@ -119,8 +117,7 @@ StmtRef TileBuilder::fetch(IndexId index, ExprRef first) {
     body_point_ = b_.var(point);
     cx_.value[index] = b_.add(first, body_point_);
     const StmtRef inner = fetch_input(k, static_cast<std::size_t>(level) + 1);
-    all.push_back(b_.loop(point, ForKind::Unroll, b_.integer(0), b_.integer(points_of_body(index)),
-                          1, inner));
+    all.push_back(b_.loop(point, ForKind::Unroll, 0, points_of_body(index), 1, inner));
   }
   return b_.block(std::move(all));
 }
@@ -134,8 +131,7 @@ StmtRef TileBuilder::fetch_input(std::size_t input, std::size_t level) {
   const VarId point = b_.variable("u_" + cx_.nest.indices[index].name, {});
   cx_.value[index] = b_.var(point);
   const StmtRef inner = fetch_input(input, level + 1);
-  return b_.loop(point, ForKind::Unroll, b_.integer(0), b_.integer(points_of_body(index)), 1,
-                 inner);
+  return b_.loop(point, ForKind::Unroll, 0, points_of_body(index), 1, inner);
 }
 
 // The loops of a body, outermost first.
@@ -164,13 +160,12 @@ ExprRef TileBuilder::stream_position(std::size_t input) const {
   const std::vector<IndexId> body = body_indices();
   ExprRef at = slot_;
   for (const IndexId i : body)
-    at = b_.add(b_.mul(at, b_.integer(points_of_body(i))),
-                i == body.front() ? body_point_ : cx_.value[i]);
+    at = b_.add(b_.mul(at, points_of_body(i)), i == body.front() ? body_point_ : cx_.value[i]);
   const std::vector<IndexId> copied = copied_by(static_cast<int>(input));
   std::int64_t copies = 1;
   for (const IndexId i : copied)
     copies *= copies_[i];
-  return b_.add(b_.mul(at, b_.integer(copies)), copy_number(copied));
+  return b_.add(b_.mul(at, copies), copy_number(copied));
 }
 
 ExprRef TileBuilder::value_of(int input) const {

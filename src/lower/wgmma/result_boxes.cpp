@@ -24,12 +24,12 @@ ResultBoxes::ResultBoxes(Context &cx)
 }
 
 void ResultBoxes::place_warp(Stmts &list) {
-  const ExprRef warp = b_.sub(b_.div(b_.lane(), b_.integer(kCoreLanes)), b_.integer(kGroupWarps));
-  first_ = named(b_, list, "boxes_first", b_.mul(warp, b_.integer(panel_.boxes * panel_.elems())));
+  const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), kGroupWarps);
+  first_ = named(b_, list, "boxes_first", b_.mul(warp, panel_.boxes * panel_.elems()));
 }
 
 ExprRef ResultBoxes::first_of(std::int64_t box) {
-  return b_.add(first_, b_.integer(box % panel_.boxes * panel_.elems()));
+  return b_.add(first_, box % panel_.boxes * panel_.elems());
 }
 
 StmtRef ResultBoxes::open() {
@@ -41,7 +41,7 @@ StmtRef ResultBoxes::open() {
 StmtRef ResultBoxes::put(std::int64_t box, ExprRef row, std::int64_t apart, ExprRef along,
                          ExprRef results) {
   const std::int64_t chunk = kChunkBytes / panel_.elem_bytes;
-  const ExprRef first = b_.add(first_of(box), b_.mul(row, b_.integer(panel_.columns)));
+  const ExprRef first = b_.add(first_of(box), b_.mul(row, panel_.columns));
   const ExprRef stands = run_in_row(b_, panel_.row_bytes(), chunk, row, apart, along);
   return b_.store(buffer_, b_.add(first, stands), results);
 }

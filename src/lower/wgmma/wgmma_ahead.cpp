@@ -41,7 +41,7 @@ WgmmaAhead::WgmmaAhead(Context &cx)
 ExprRef WgmmaAhead::buffer_of(ExprRef turn) const { return buffers_ == 1 ? b_.integer(0) : turn; }
 
 kernel::LocalRef WgmmaAhead::empty(ExprRef turn) const {
-  return {barriers_, b_.add(buffer_of(turn), b_.integer(turns_))};
+  return {barriers_, b_.add(buffer_of(turn), turns_)};
 }
 
 StmtRef WgmmaAhead::init() const {
@@ -56,8 +56,8 @@ StmtRef WgmmaAhead::init() const {
 
 // To the next phase where `flips` holds.
 StmtRef WgmmaAhead::flip(ExprRef flips) const {
-  const ExprRef next = b_.sub(b_.integer(1), state(kParity));
-  return b_.store(place_, b_.integer(kParity),
+  const ExprRef next = b_.sub(1, state(kParity));
+  return b_.store(place_, kParity,
                   flips == nullptr ? next : b_.select(flips, next, state(kParity)));
 }
 
@@ -66,10 +66,9 @@ void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef tur
                       Stmts &list) const {
   for (std::int64_t column = 0; column < tile_.columns; column += source.operand.columns) {
     kernel::TensorCopy copy{
-        .to = {source.buffer, b_.add(b_.mul(buffer_of(turn), b_.integer(tile_elems())),
-                                     b_.integer(column * tile_.rows))},
+        .to = {source.buffer, b_.add(b_.mul(buffer_of(turn), tile_elems()), column * tile_.rows)},
         .map = source.map,
-        .at = {b_.add(tiles.first_column(), b_.integer(column))},
+        .at = {b_.add(tiles.first_column(), column)},
         .signals = full(turn)};
     for (const std::optional<IndexId> index : source.operand.pixels)
       copy.at.push_back(cx_.origin[*index]);
@@ -84,20 +83,20 @@ StmtRef WgmmaAhead::copy_tile(const WgmmaTiles &tiles) const {
   for (const Source &source : sources_)
     bytes += tile_elems() * source.operand.elem_bytes;
   const ExprRef turn = turns_ == 1 ? b_.integer(0) : state(kTurn);
-  const ExprRef is_second = b_.equal(turn, b_.integer(1));
+  const ExprRef is_second = b_.equal(turn, 1);
   Stmts list = {b_.mbarrier({MbarrierOp::Wait, empty(turn), state(kParity)}),
                 b_.mbarrier({MbarrierOp::Expect, full(turn), b_.integer(bytes)})};
   for (const Source &source : sources_)
     copy(source, tiles, turn, list);
   list.push_back(flip(buffers_ == 1 ? nullptr : is_second));
   if (turns_ > 1)
-    list.push_back(b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), turn)));
+    list.push_back(b_.store(place_, kTurn, b_.sub(1, turn)));
   return b_.block(std::move(list));
 }
 
 StmtRef WgmmaAhead::start_copies() const {
   const auto start = [&](std::int64_t which, std::int64_t value) {
-    return b_.store(place_, b_.integer(which), b_.integer(value));
+    return b_.store(place_, which, value);
   };
   return b_.block({start(kParity, 1), turns_ > 1 ? start(kTurn, 0) : nullptr});
 }
@@ -112,7 +111,7 @@ StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
 
 StmtRef WgmmaAhead::start(ExprRef turn) {
   turn_ = turn == nullptr ? b_.integer(0) : turn;
-  return b_.store(place_, b_.integer(kParity), b_.integer(0));
+  return b_.store(place_, kParity, 0);
 }
 
 StmtRef WgmmaAhead::wait() const {
@@ -130,9 +129,8 @@ void WgmmaAhead::place(ExprRef row, ExprRef column, ExprRef along, Stmts &list) 
   along_ = named(b_, list, "ahead_along", along);
   const std::int64_t columns = sources_.front().operand.columns; // equal in all
   first_ = named(b_, list, "ahead_first",
-                 b_.add(b_.add(b_.mul(buffer_of(turn_), b_.integer(tile_elems())),
-                               b_.mul(column, b_.integer(tile_.rows))),
-                        b_.mul(row_, b_.integer(columns))));
+                 b_.add(b_.add(b_.mul(buffer_of(turn_), tile_elems()), b_.mul(column, tile_.rows)),
+                        b_.mul(row_, columns)));
 }
 
 ExprRef WgmmaAhead::load(int extra, std::int64_t rows, std::int64_t columns, int lanes) const {
@@ -142,11 +140,10 @@ ExprRef WgmmaAhead::load(int extra, std::int64_t rows, std::int64_t columns, int
       continue;
     const std::int64_t chunk = kChunkBytes / operand.elem_bytes;
     const std::int64_t inside = columns % operand.columns;
-    const ExprRef stands =
-        run_in_row(b_, operand.columns * operand.elem_bytes, chunk,
-                   b_.add(row_, b_.integer(rows % kSwizzleRows)), inside, along_);
+    const ExprRef stands = run_in_row(b_, operand.columns * operand.elem_bytes, chunk,
+                                      b_.add(row_, rows % kSwizzleRows), inside, along_);
     const std::int64_t further = rows * operand.columns + (columns - inside) * tile_.rows;
-    return b_.load(source.buffer, b_.add(b_.add(first_, stands), b_.integer(further)), lanes);
+    return b_.load(source.buffer, b_.add(b_.add(first_, stands), further), lanes);
   }
   return nullptr;
 }

@@ -56,7 +56,7 @@ private:
   ExprRef buffer_of(ExprRef turn) const;
   kernel::LocalRef full(ExprRef turn) const { return {barriers_, turn}; }
   kernel::LocalRef empty(ExprRef turn) const;
-  ExprRef state(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
+  ExprRef state(std::int64_t which) const { return b_.load(place_, which); }
   StmtRef flip(ExprRef flips) const;
   void copy(const Source &source, const WgmmaTiles &tiles, ExprRef turn, Stmts &list) const;
 

@@ -10,7 +10,7 @@ namespace {
 // `mask` shifted left by `apart` bits for each of `number`, which is 0 or 1.
 ExprRef shifted(kernel::Builder &b, std::int64_t mask, std::int64_t apart, ExprRef number) {
   const std::int64_t more = (mask << apart) - mask;
-  return b.add(b.mul(number, b.integer(more)), b.integer(mask));
+  return b.add(b.mul(number, more), mask);
 }
 
 } // namespace
@@ -28,12 +28,12 @@ ExprRef WgmmaCluster::share_filter() const {
 }
 
 ExprRef WgmmaCluster::first_step(std::int64_t steps) const {
-  return b_.div(b_.mul(part(), b_.integer(steps)), b_.integer(parts_));
+  return b_.div(b_.mul(part(), steps), parts_);
 }
 
 ExprRef WgmmaCluster::end_step(std::int64_t steps) const {
-  const ExprRef next = b_.add(part(), b_.integer(1));
-  return b_.div(b_.mul(next, b_.integer(steps)), b_.integer(parts_));
+  const ExprRef next = b_.add(part(), 1);
+  return b_.div(b_.mul(next, steps), parts_);
 }
 
 ExprRef WgmmaCluster::step_count(std::int64_t steps) const {
@@ -43,14 +43,13 @@ ExprRef WgmmaCluster::step_count(std::int64_t steps) const {
 
 // First this one and those of its column, then the others of its row, from the next on.
 ExprRef WgmmaCluster::source(ExprRef number) const {
-  const ExprRef down = b_.mod(b_.add(row(), number), b_.integer(rows_));
-  const ExprRef in_column = b_.add(b_.mul(down, b_.integer(columns_)), column());
+  const ExprRef down = b_.mod(b_.add(row(), number), rows_);
+  const ExprRef in_column = b_.add(b_.mul(down, columns_), column());
   if (columns_ == 1)
     return in_column;
-  const ExprRef after = b_.add(b_.sub(number, b_.integer(rows_ - 1)), column());
-  const ExprRef in_row =
-      b_.add(b_.mul(row(), b_.integer(columns_)), b_.mod(after, b_.integer(columns_)));
-  return b_.select(b_.less(number, b_.integer(rows_)), in_column, in_row);
+  const ExprRef after = b_.add(b_.sub(number, rows_ - 1), column());
+  const ExprRef in_row = b_.add(b_.mul(row(), columns_), b_.mod(after, columns_));
+  return b_.select(b_.less(number, rows_), in_column, in_row);
 }
 
 } // namespace tilefuse::lower

@@ -23,10 +23,10 @@ public:
   std::int64_t columns() const { return columns_; }
   std::int64_t parts() const { return parts_; }
   std::int64_t size() const { return rows_ * columns_ * parts_; }
-  kernel::ExprRef number() const { return b_.div(b_.block(), b_.integer(size())); }
+  kernel::ExprRef number() const { return b_.div(b_.block(), size()); }
   // Row and column of this block in the cluster, and the part of the tile that it takes.
-  kernel::ExprRef row() const { return b_.div(place(), b_.integer(columns_)); }
-  kernel::ExprRef column() const { return b_.mod(place(), b_.integer(columns_)); }
+  kernel::ExprRef row() const { return b_.div(place(), columns_); }
+  kernel::ExprRef column() const { return b_.mod(place(), columns_); }
   kernel::ExprRef part() const { return parts_ > 1 ? rank() : b_.integer(0); }
   // First step of a tile that this block takes, the one behind its last, and their number.
   kernel::ExprRef first_step(std::int64_t steps) const;
@@ -48,7 +48,7 @@ public:
   }
 
 private:
-  kernel::ExprRef rank() const { return b_.mod(b_.block(), b_.integer(size())); }
+  kernel::ExprRef rank() const { return b_.mod(b_.block(), size()); }
   kernel::ExprRef place() const { return parts_ > 1 ? b_.integer(0) : rank(); }
 
   kernel::Builder &b_;

@@ -14,21 +14,19 @@ constexpr std::int64_t kFirstItem = schedule::kGroupItems - kDealers * kCoreLane
 
 // Runs of a buffer, one by each work-item at a time. In odd rows chunks lie the other way round.
 StmtRef deal_buffer(kernel::Builder &b, const WgmmaRing &ring, BufferId run) {
-  const auto integer = [&](std::int64_t value) { return b.integer(value); };
   const std::int64_t of_row = schedule::kPanelBytes / size_bytes(b.kernel()[run].type.elem) / kRun;
   Stmts list;
   const ExprRef item = item_of_warp(b);
-  const ExprRef turned = b.mul(b.mod(b.div(item, integer(of_row)), integer(2)), integer(kChunk));
-  const ExprRef first =
-      b.add(b.mul(ring.slot(), integer(ring.filter_elems())), b.mul(item, integer(kRun)));
+  const ExprRef turned = b.mul(b.mod(b.div(item, of_row), 2), kChunk);
+  const ExprRef first = b.add(b.mul(ring.slot(), ring.filter_elems()), b.mul(item, kRun));
   const ExprRef low = named(b, list, "low", b.add(first, turned));
-  const ExprRef high = named(b, list, "high", b.sub(b.add(first, integer(kChunk)), turned));
+  const ExprRef high = named(b, list, "high", b.sub(b.add(first, kChunk), turned));
   for (std::int64_t i = 0; i < ring.filter_elems(); i += kCoreLanes * kRun) {
-    const ExprRef left = b.add(low, integer(i)), right = b.add(high, integer(i));
-    list.push_back(b.store(run, integer(0), b.load(ring.filter(), left, kChunk)));
-    list.push_back(b.store(run, integer(kChunk), b.load(ring.filter(), right, kChunk)));
-    list.push_back(b.store(ring.filter(), left, b.load(run, integer(0), kChunk, 2)));
-    list.push_back(b.store(ring.filter(), right, b.load(run, integer(1), kChunk, 2)));
+    const ExprRef left = b.add(low, i), right = b.add(high, i);
+    list.push_back(b.store(run, 0, b.load(ring.filter(), left, kChunk)));
+    list.push_back(b.store(run, kChunk, b.load(ring.filter(), right, kChunk)));
+    list.push_back(b.store(ring.filter(), left, b.load(run, 0, kChunk, 2)));
+    list.push_back(b.store(ring.filter(), right, b.load(run, 1, kChunk, 2)));
   }
   return b.block(std::move(list));
 }
@@ -44,14 +42,13 @@ StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring) {
                                  .type = {b.kernel()[ring.filter()].type.elem, 1},
                                  .elems = kRun});
   Stmts list;
-  const ExprRef dealer = named(
-      b, list, "dealer", b.div(b.sub(b.lane(), b.integer(kFirstItem)), b.integer(kCoreLanes)));
+  const ExprRef dealer = named(b, list, "dealer", b.div(b.sub(b.lane(), kFirstItem), kCoreLanes));
   list.push_back(ring.start(0));
-  list.push_back(b.branch(b.less(b.integer(0), dealer), ring.advance()));
+  list.push_back(b.branch(b.less(0, dealer), ring.advance()));
   const StmtRef step = b.block({ring.wait_full(), deal_buffer(b, ring, run), ring.say_ready(),
                                 ring.advance(), ring.advance()});
   list.push_back(b.loop(b.variable("step", {}), kernel::ForKind::Serial, dealer,
-                        b.integer(step_stages(context.schedule)), kDealers, step));
+                        step_stages(context.schedule), kDealers, step));
   return b.branch(b.scalar(ScalarOp::Le, {b.integer(kFirstItem), b.lane()}),
                   b.block(std::move(list)));
 }

@@ -39,17 +39,15 @@ private:
   static constexpr std::int64_t kOldest = 1; // the buffer of the first of them
   static constexpr std::int64_t kOfTile = 2; // steps of this tile that are started
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
-  ExprRef state(std::int64_t which) const { return b_.load(under_way_, integer(which)); }
+  ExprRef state(std::int64_t which) const { return b_.load(under_way_, which); }
   StmtRef set(std::int64_t which, ExprRef value) const {
-    return b_.store(under_way_, integer(which), value);
+    return b_.store(under_way_, which, value);
   }
   StmtRef give(int pending) const;
   StmtRef give_later() const;
   StmtRef step(const Positions &points) const;
   StmtRef copy_extra() const;
-  StmtRef by_extra_item(StmtRef body) const {
-    return b_.branch(b_.equal(b_.lane(), integer(0)), body);
-  }
+  StmtRef by_extra_item(StmtRef body) const { return b_.branch(b_.equal(b_.lane(), 0), body); }
 
   Context &cx_;
   kernel::Builder &b_;
@@ -68,26 +66,26 @@ private:
 StmtRef WgmmaGather::copy_extra() const {
   if (extra_ == nullptr)
     return nullptr;
-  const ExprRef is_time = b_.equal(state(kOfTile), integer(ahead_));
+  const ExprRef is_time = b_.equal(state(kOfTile), ahead_);
   return b_.block({b_.branch(is_time, by_extra_item(extra_->copy_tile(tiles_))),
-                   set(kOfTile, b_.add(state(kOfTile), integer(1)))});
+                   set(kOfTile, b_.add(state(kOfTile), 1))});
 }
 
 // The oldest step under way may be multiplied, once so many are left.
 StmtRef WgmmaGather::give(int pending) const {
   const kernel::VarId next = b_.variable("next", {});
-  const ExprRef is_end = b_.equal(b_.var(next), integer(count_));
+  const ExprRef is_end = b_.equal(b_.var(next), count_);
   return b_.block({b_.async_wait(pending), ring_.say_full(state(kOldest)),
-                   b_.let(next, b_.add(state(kOldest), integer(1))),
-                   set(kOldest, b_.select(is_end, integer(0), b_.var(next)))});
+                   b_.let(next, b_.add(state(kOldest), 1)),
+                   set(kOldest, b_.select(is_end, 0, b_.var(next)))});
 }
 
 // The step that so many are started behind.
 StmtRef WgmmaGather::give_later() const {
   if (ahead_ == 0)
     return give(0);
-  const ExprRef is_short = b_.less(state(kCount), integer(ahead_));
-  return b_.branch(is_short, set(kCount, b_.add(state(kCount), integer(1))), give(ahead_));
+  const ExprRef is_short = b_.less(state(kCount), ahead_);
+  return b_.branch(is_short, set(kCount, b_.add(state(kCount), 1)), give(ahead_));
 }
 
 StmtRef WgmmaGather::step(const Positions &points) const {
@@ -112,7 +110,7 @@ StmtRef WgmmaGather::build() {
     list.push_back(tiles_.each_step(points, [&] { return step(points); }));
   }));
   for (int pending = ahead_ - 1; pending >= 0; --pending)
-    all.push_back(b_.branch(b_.less(integer(pending), state(kCount)), give(pending)));
+    all.push_back(b_.branch(b_.less(pending, state(kCount)), give(pending)));
   return b_.block(std::move(all));
 }
 

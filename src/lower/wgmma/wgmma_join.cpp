@@ -43,7 +43,7 @@ StmtRef WgmmaJoin::init() const {
 }
 
 StmtRef WgmmaJoin::start() const {
-  return cluster_.parts() > 1 && is_repeated_ ? b_.store(phase_, integer(0), integer(0)) : nullptr;
+  return cluster_.parts() > 1 && is_repeated_ ? b_.store(phase_, 0, 0) : nullptr;
 }
 
 // The register that holds a slice's value: blocks of 64 rows slowest, then the rows 8 apart.
@@ -58,12 +58,12 @@ std::int64_t WgmmaJoin::accumulator(std::int64_t slice, std::int64_t value) cons
 // Once all of the warp has come: to every block of the cluster.
 StmtRef WgmmaJoin::say(std::int64_t what) const {
   const ExprRef item = item_of_warp(b_);
-  return b_.block({b_.barrier({.items = kernel::kWarpItems}),
-                   b_.branch(b_.less(item, integer(cluster_.parts())),
-                             b_.mbarrier({.op = MbarrierOp::Arrive,
-                                          .at = {barriers_, integer(what)},
-                                          .rank = item,
-                                          .for_cluster = true}))});
+  return b_.block(
+      {b_.barrier({.items = kernel::kWarpItems}),
+       b_.branch(b_.less(item, cluster_.parts()), b_.mbarrier({.op = MbarrierOp::Arrive,
+                                                               .at = {barriers_, integer(what)},
+                                                               .rank = item,
+                                                               .for_cluster = true}))});
 }
 
 StmtRef WgmmaJoin::wait(std::int64_t what, ExprRef parity) const {
@@ -77,32 +77,32 @@ StmtRef WgmmaJoin::join(BufferId acc) const {
   if (cluster_.parts() == 1)
     return nullptr;
   Stmts list;
-  const ExprRef phase = is_repeated_ ? b_.load(phase_, integer(0)) : integer(0);
-  const ExprRef item = b_.mul(b_.sub(b_.lane(), integer(schedule::kGroupItems)), integer(vec_));
+  const ExprRef phase = is_repeated_ ? b_.load(phase_, 0) : integer(0);
+  const ExprRef item = b_.mul(b_.sub(b_.lane(), schedule::kGroupItems), vec_);
   const int lanes = static_cast<int>(vec_);
   const ExprRef own =
-      named(b_, list, "joined", b_.add(b_.mul(cluster_.part(), integer(values_ * items_)), item));
+      named(b_, list, "joined", b_.add(b_.mul(cluster_.part(), values_ * items_), item));
   if (is_repeated_)
-    list.push_back(wait(kTaken, b_.sub(integer(1), phase)));
+    list.push_back(wait(kTaken, b_.sub(1, phase)));
   for (std::int64_t slice = 0; slice < cluster_.parts(); ++slice)
     for (std::int64_t i = 0; i < values_; i += vec_)
-      list.push_back(b_.store(parts_, b_.add(item, integer((slice * values_ + i) * items_)),
-                              b_.load(acc, integer(accumulator(slice, i)), lanes)));
+      list.push_back(b_.store(parts_, b_.add(item, (slice * values_ + i) * items_),
+                              b_.load(acc, accumulator(slice, i), lanes)));
   const std::int64_t together = std::max<std::int64_t>(1, kInFlight / (vec_ * cluster_.parts()));
   list.push_back(say(kGiven));
   list.push_back(wait(kGiven, phase));
   for (std::int64_t i = 0; i < values_; i += vec_) {
-    const ExprRef index = b_.add(own, integer(i * items_));
+    const ExprRef index = b_.add(own, i * items_);
     ExprRef sum = b_.remote_load(parts_, index, lanes, integer(0));
     for (std::int64_t part = 1; part < cluster_.parts(); ++part)
       sum = b_.add(sum, b_.remote_load(parts_, index, lanes, integer(part)));
-    list.push_back(b_.store(acc, integer(i), sum));
+    list.push_back(b_.store(acc, i, sum));
     if ((i / vec_ + 1) % together == 0)
       list.push_back(b_.barrier({.items = kernel::kWarpItems}));
   }
   if (is_repeated_) {
     list.push_back(say(kTaken));
-    list.push_back(b_.store(phase_, integer(0), b_.sub(integer(1), phase)));
+    list.push_back(b_.store(phase_, 0, b_.sub(1, phase)));
   }
   return b_.block(std::move(list));
 }
@@ -114,15 +114,14 @@ schedule::CoreTile WgmmaJoin::slice() const {
 }
 
 ExprRef WgmmaJoin::row() const {
-  return cx_.schedule.core.swap_ab
-             ? b_.mul(cluster_.part(), integer(columns_ / slices_.columns))
-             : b_.mul(b_.mod(cluster_.part(), integer(slices_.halves)), integer(kHalfRows));
+  return cx_.schedule.core.swap_ab ? b_.mul(cluster_.part(), columns_ / slices_.columns)
+                                   : b_.mul(b_.mod(cluster_.part(), slices_.halves), kHalfRows);
 }
 
 ExprRef WgmmaJoin::column() const {
-  return cx_.schedule.core.swap_ab ? integer(0)
-                                   : b_.mul(b_.div(cluster_.part(), integer(slices_.halves)),
-                                            integer(columns_ / slices_.columns));
+  return cx_.schedule.core.swap_ab
+             ? integer(0)
+             : b_.mul(b_.div(cluster_.part(), slices_.halves), columns_ / slices_.columns);
 }
 
 } // namespace tilefuse::lower

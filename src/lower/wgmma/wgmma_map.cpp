@@ -71,13 +71,11 @@ RingMap::RingMap(Context &context, const schedule::CoreFeed &feed, const WgmmaRi
 
 void RingMap::place(ExprRef item, Stmts &list) {
   const schedule::Swizzle swizzle = schedule::core_swizzle(chunks_ * schedule::kChunkBytes);
-  first_row_ = named(b_, list, "map_row", b_.div(item, b_.integer(chunks_)));
-  const ExprRef chunk = named(b_, list, "map_chunk", b_.mod(item, b_.integer(chunks_)));
-  run_ = named(b_, list, "map_run",
-               b_.mul(swizzled(b_, swizzle, chunk, first_row_), b_.integer(lanes_)));
+  first_row_ = named(b_, list, "map_row", b_.div(item, chunks_));
+  const ExprRef chunk = named(b_, list, "map_chunk", b_.mod(item, chunks_));
+  run_ = named(b_, list, "map_run", b_.mul(swizzled(b_, swizzle, chunk, first_row_), lanes_));
   place_ =
-      named(b_, list, "map_place",
-            b_.add(b_.mul(first_row_, b_.integer(row_elems_)), b_.mul(chunk, b_.integer(lanes_))));
+      named(b_, list, "map_place", b_.add(b_.mul(first_row_, row_elems_), b_.mul(chunk, lanes_)));
 }
 
 void RingMap::read_shared(const Positions &points, IndexId along, ExprRef exists, Stmts &list) {
@@ -86,7 +84,7 @@ void RingMap::read_shared(const Positions &points, IndexId along, ExprRef exists
   for (const int extra : feed_.read) {
     const nest::Linear flat = read_form(cx_, feed_, extra);
     const std::int64_t stride = flat.coeff[along];
-    const ExprRef from = b_.add(linear(cx_, flat, points), b_.mul(run_, b_.integer(stride)));
+    const ExprRef from = b_.add(linear(cx_, flat, points), b_.mul(run_, stride));
     const BufferId buffer = producer_.slot_buffers[map_.extras[at(extra)].slot];
     shared_[at(extra)] =
         named(b_, list, "shared", shared_run(b_, buffer, from, lanes_, stride, valid));
@@ -132,14 +130,14 @@ void RingMap::map_rows(ExprRef first, const std::vector<ExprRef> &exists, Stmts 
   const BufferId to = ring_.copied(feed_.input).front();
   const DType stored = b_.kernel()[to].type.elem;
   const bool blends = cx_.schedule.roles.transform.selects;
-  const ExprRef buffer = b_.add(b_.mul(ring_.slot(), b_.integer(ring_.elems(feed_.input))),
-                                b_.mul(first, b_.integer(row_elems_)));
+  const ExprRef buffer =
+      b_.add(b_.mul(ring_.slot(), ring_.elems(feed_.input)), b_.mul(first, row_elems_));
   for (std::size_t begin = 0; begin < exists.size(); begin += kTogether) {
     const std::size_t end = std::min(exists.size(), begin + kTogether);
     std::vector<ExprRef> places, made;
     for (std::size_t i = begin; i < end; ++i) {
       const std::int64_t row = static_cast<std::int64_t>(i) * apart_;
-      places.push_back(b_.add(b_.add(buffer, place_), b_.integer(row * row_elems_)));
+      places.push_back(b_.add(b_.add(buffer, place_), row * row_elems_));
       made.push_back(expr_value(b_, map_.post, lanes_, nullptr,
                                 [&](int extra) { return load(extra, places.back(), list); }));
     }
@@ -176,7 +174,7 @@ public:
 private:
   using Subscripts = std::vector<ExprRef>; // of checked dimensions
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
-  ExprRef below(ExprRef value, std::int64_t end) { return b_.less(value, integer(end)); }
+  ExprRef below(ExprRef value, std::int64_t end) { return b_.less(value, end); }
   Positions at_number(Positions points, const std::vector<IndexId> &indices,
                       const std::vector<std::int64_t> &sizes, ExprRef number);
   StmtRef in_turn(StmtRef step);
@@ -212,9 +210,9 @@ Positions WgmmaMap::at_number(Positions points, const std::vector<IndexId> &indi
   for (std::size_t i = indices.size(); i-- > 0;) {
     const bool is_first = std::all_of(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(i),
                                       [](std::int64_t size) { return size == 1; });
-    const ExprRef digit = is_first ? number : b_.mod(number, integer(sizes[i]));
+    const ExprRef digit = is_first ? number : b_.mod(number, sizes[i]);
     points[indices[i]] = b_.add(points[indices[i]], digit);
-    number = is_first ? integer(0) : b_.div(number, integer(sizes[i]));
+    number = is_first ? integer(0) : b_.div(number, sizes[i]);
   }
   return points;
 }
@@ -224,17 +222,17 @@ StmtRef WgmmaMap::in_turn(StmtRef step) {
   const int mappers = cx_.schedule.roles.transform.groups;
   if (mappers < 2)
     return b_.block({step, ring_.advance()});
-  const ExprRef turn = b_.load(turn_, integer(0));
-  const ExprRef is_own = b_.equal(turn, integer(0));
-  const ExprRef next = b_.select(is_own, integer(mappers - 1), b_.sub(turn, integer(1)));
-  return b_.block({b_.branch(is_own, step), b_.store(turn_, integer(0), next), ring_.advance()});
+  const ExprRef turn = b_.load(turn_, 0);
+  const ExprRef is_own = b_.equal(turn, 0);
+  const ExprRef next = b_.select(is_own, mappers - 1, b_.sub(turn, 1));
+  return b_.block({b_.branch(is_own, step), b_.store(turn_, 0, next), ring_.advance()});
 }
 
 // The pixels of a tile are points of a box, or numbers.
 WgmmaMap::Subscripts WgmmaMap::place_row(std::int64_t number, Stmts &list) {
   const schedule::PixelBox &box = tiles_.box();
   const bool is_boxed = !box.indices.empty();
-  const ExprRef row = b_.add(maps_[0].first_row(), integer(number * maps_[0].apart()));
+  const ExprRef row = b_.add(maps_[0].first_row(), number * maps_[0].apart());
   const Positions points = at_number(tiles_.first_points(), is_boxed ? box.indices : roles_.pixels,
                                      is_boxed ? box.sizes : extents(cx_.nest, roles_.pixels),
                                      b_.add(tiles_.first_row(), row));
@@ -258,11 +256,11 @@ StmtRef WgmmaMap::map_passes(ExprRef first, std::int64_t count, ExprRef in_depth
   const schedule::PixelBox halo = window_box(cx_.gemm());
   Positions corner = tiles_.first_points();
   for (const IndexId i : halo.indices)
-    corner[i] = b_.add(corner[i], integer(lowest_tap(cx_.gemm(), i)));
+    corner[i] = b_.add(corner[i], lowest_tap(cx_.gemm(), i));
   const Subscripts none(cx_.nest.inputs[at(feeds_[0].input)].dims.size(), integer(0));
   std::vector<ExprRef> exist;
   for (std::int64_t i = 0; i < count; ++i) {
-    const ExprRef row = b_.add(b_.add(first, map.first_row()), integer(i * map.apart()));
+    const ExprRef row = b_.add(b_.add(first, map.first_row()), i * map.apart());
     const Positions points = at_number(corner, halo.indices, halo.sizes, row);
     exist.push_back(b_.logical_and(in_depth, map.inside(map.checked(points, false, list), none)));
   }
@@ -280,8 +278,8 @@ StmtRef WgmmaMap::window_step(const Positions &points) {
   const std::int64_t apart = maps_[0].apart();
   const std::int64_t looped = rows / (kUnrolled * apart) * kUnrolled * apart;
   const kernel::VarId row = b_.variable("row", {});
-  list.push_back(b_.loop(row, kernel::ForKind::Serial, integer(0), integer(looped),
-                         kUnrolled * apart, map_passes(b_.var(row), kUnrolled, in_depth)));
+  list.push_back(b_.loop(row, kernel::ForKind::Serial, 0, looped, kUnrolled * apart,
+                         map_passes(b_.var(row), kUnrolled, in_depth)));
   const std::int64_t whole = (rows - looped) / apart;
   if (whole > 0)
     list.push_back(map_passes(integer(looped), whole, in_depth));
@@ -340,7 +338,7 @@ void WgmmaMap::map_panel(std::size_t feed, std::int64_t panel, ExprRef point, St
   const bool is_data = feeds_[feed].input == roles_.data;
   const IndexId along = roles_.contiguous(feeds_[feed].input);
   Positions points = tiles_.first_points();
-  ExprRef first = b_.add(tiles_.first_row(), integer(panel * panel_columns(tile_)));
+  ExprRef first = b_.add(tiles_.first_row(), panel * panel_columns(tile_));
   if (!is_data) {
     const TurnedPanel &of = panels_[at(panel)];
     for (const IndexId tap : tiles_.plan().taps)
@@ -359,7 +357,7 @@ void WgmmaMap::map_panel(std::size_t feed, std::int64_t panel, ExprRef point, St
   std::vector<ExprRef> exist;
   const std::int64_t rows = tile_.depth / map.apart();
   for (std::int64_t i = 0; i < rows; ++i) {
-    const ExprRef number = b_.add(point, b_.add(map.first_row(), integer(i * map.apart())));
+    const ExprRef number = b_.add(point, b_.add(map.first_row(), i * map.apart()));
     const Subscripts subscripts = map.checked(
         at_number(points, roles_.depths, extents(cx_.nest, roles_.depths), number), false, list);
     const ExprRef in_depth =
@@ -383,7 +381,7 @@ StmtRef WgmmaMap::turned_step(ExprRef point) {
 void WgmmaMap::map_turned_tile(Stmts &list) {
   panels_.clear();
   for (std::int64_t i = 0; i < tile_.columns; i += panel_columns(tile_))
-    panels_.push_back(tiles_.panel(b_.add(tiles_.first_column(), integer(i)), list));
+    panels_.push_back(tiles_.panel(b_.add(tiles_.first_column(), i), list));
   const kernel::VarId point = b_.variable("point", {});
   const auto [begin, end] = tiles_.turned_points();
   list.push_back(b_.loop(point, kernel::ForKind::Serial, begin, end, tile_.depth,
@@ -396,7 +394,7 @@ StmtRef WgmmaMap::build(ExprRef item, const BeforeWindow &before) {
   for (RingMap &map : maps_)
     map.place(b_.mod(item, group), all);
   if (cx_.schedule.roles.transform.groups > 1)
-    all.push_back(b_.store(turn_, integer(0), b_.div(item, group)));
+    all.push_back(b_.store(turn_, 0, b_.div(item, group)));
   all.push_back(ring_.start(0));
   all.push_back(tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
     if (halo_stages(cx_.schedule) > 0) {

@@ -81,10 +81,9 @@ std::vector<ExprRef> row_base(const Context &cx, const WgmmaTiles &tiles,
   for (std::size_t d = 0; d < map.pixels.size(); ++d) {
     const ExprRef pixel = map.pixels[d] ? positions[*map.pixels[d]] : b.integer(0);
     const bool is_batch = d == map.steps.size();
-    base.push_back(
-        is_batch ? b.add(pixel, parts.front())
-                 : named(b, list, "base",
-                         b.add(b.mul(pixel, b.integer(map.steps[d])), b.integer(map.lower[d]))));
+    base.push_back(is_batch
+                       ? b.add(pixel, parts.front())
+                       : named(b, list, "base", b.add(b.mul(pixel, map.steps[d]), map.lower[d])));
   }
   return base;
 }
@@ -164,25 +163,23 @@ void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, Stmts &list) {
 void WgmmaProducer::copy_data(const Positions &points, const std::vector<ExprRef> &base,
                               Stmts &list) {
   const std::int64_t block = roles_.has_blocks() ? extent(cx_.nest, roles_.depth()) : tile_.depth;
-  const ExprRef slice =
-      b_.mul(cluster_.column(), integer(data_ring_.data_elems() / cluster_.columns()));
-  const ExprRef first = b_.add(b_.mul(data_ring_.slot(), integer(data_ring_.data_elems())), slice);
+  const ExprRef slice = b_.mul(cluster_.column(), data_ring_.data_elems() / cluster_.columns());
+  const ExprRef first = b_.add(b_.mul(data_ring_.slot(), data_ring_.data_elems()), slice);
   for (std::int64_t i = 0; i < tile_.depth / block; ++i) {
     kernel::TensorCopy copy{
-        .to = {data_ring_.data(),
-               b_.add(first, integer(i * block * data_ring_.data_elems() / tile_.depth))},
+        .to = {data_ring_.data(), b_.add(first, i * block * data_ring_.data_elems() / tile_.depth)},
         .at = base,
         .signals = data_ring_.full(data_ring_.slot()),
         .ranks = cluster_.share_data()};
     Positions moved = points;
     if (roles_.has_blocks()) {
-      moved[roles_.depths[0]] = b_.add(points[roles_.depths[0]], integer(i));
+      moved[roles_.depths[0]] = b_.add(points[roles_.depths[0]], i);
       moved[roles_.depth()] = integer(0);
     }
     for (const nest::Linear &place : data_.place)
       copy.at.push_back(linear(cx_, place, moved));
     if (const ExprRef first = tiles_.first_of_row(points))
-      copy.at[0] = b_.sub(copy.at[0], b_.mul(first, integer(block)));
+      copy.at[0] = b_.sub(copy.at[0], b_.mul(first, block));
     if (data_.place.empty())
       copy.at[0] = b_.add(base[0], points[roles_.depth()]);
     for (const nest::Linear &tap : data_.taps)
@@ -195,23 +192,23 @@ void WgmmaProducer::copy_data(const Positions &points, const std::vector<ExprRef
 // depth where it is turned.
 void WgmmaProducer::copy_filter(const Positions &points, Stmts &list) {
   const std::int64_t panel = ring_.filter_elems() / filter_.panels;
-  const ExprRef slice = b_.mul(cluster_.row(), integer(panel / cluster_.rows()));
-  const ExprRef filter = b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())), slice);
-  const ExprRef first_column = b_.add(
-      tiles_.first_column(), b_.mul(cluster_.row(), integer(tile_.columns / cluster_.rows())));
-  const ExprRef first_depth = b_.add(
-      points[roles_.depth()], b_.mul(cluster_.row(), integer(tile_.depth / cluster_.rows())));
+  const ExprRef slice = b_.mul(cluster_.row(), panel / cluster_.rows());
+  const ExprRef filter = b_.add(b_.mul(ring_.slot(), ring_.filter_elems()), slice);
+  const ExprRef first_column =
+      b_.add(tiles_.first_column(), b_.mul(cluster_.row(), tile_.columns / cluster_.rows()));
+  const ExprRef first_depth =
+      b_.add(points[roles_.depth()], b_.mul(cluster_.row(), tile_.depth / cluster_.rows()));
   for (std::int64_t i = 0; i < filter_.panels; ++i) {
-    kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, integer(i * panel))},
+    kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, i * panel)},
                             .map = maps_.filter.front(),
                             .signals = ring_.full(ring_.slot()),
                             .ranks = cluster_.share_filter()};
     Positions moved = points;
-    moved[roles_.channel] = b_.add(tiles_.first_column(), integer(i * panel_columns(tile_)));
+    moved[roles_.channel] = b_.add(tiles_.first_column(), i * panel_columns(tile_));
     copy.at.assign(filter_.dims.size(), integer(0));
     copy.at.front() = linear(cx_, filter_.first, moved);
     const ExprRef column = b_.add(first_column, linear(cx_, filter_.parts, points));
-    copy.at.back() = roles_.filter_turned ? first_depth : b_.div(column, integer(filter_.unit));
+    copy.at.back() = roles_.filter_turned ? first_depth : b_.div(column, filter_.unit);
     list.push_back(b_.tensor_copy(std::move(copy)));
   }
 }
@@ -219,9 +216,8 @@ void WgmmaProducer::copy_filter(const Positions &points, Stmts &list) {
 StmtRef WgmmaProducer::unless_ahead(StmtRef fill) {
   if (to_int(ahead_) < 0)
     return fill;
-  const ExprRef left = b_.load(ahead_, integer(0));
-  return b_.branch(b_.less(integer(0), left),
-                   b_.store(ahead_, integer(0), b_.sub(left, integer(1))), fill);
+  const ExprRef left = b_.load(ahead_, 0);
+  return b_.branch(b_.less(0, left), b_.store(ahead_, 0, b_.sub(left, 1)), fill);
 }
 
 StmtRef WgmmaProducer::copy_step(const Positions &points, const std::vector<ExprRef> &base) {
@@ -255,8 +251,8 @@ StmtRef WgmmaProducer::copy_ahead() {
   tiles_.take_apart(cluster_.number(), list);
   const std::int64_t steps = core_steps(cx_.gemm());
   const ExprRef first = named(b_, list, "first_step", cluster_.first_step(steps));
-  const ExprRef count = b_.min(cluster_.step_count(steps), integer(step_stages(cx_.schedule)));
-  list.push_back(b_.store(ahead_, integer(0), count));
+  const ExprRef count = b_.min(cluster_.step_count(steps), step_stages(cx_.schedule));
+  list.push_back(b_.store(ahead_, 0, count));
   Positions points = tiles_.first_points();
   list.push_back(
       tiles_.each_number(points, first, b_.add(first, count), [&] { return fill_ahead(points); }));
@@ -284,16 +280,15 @@ StmtRef WgmmaProducer::produce_turned() {
   const std::int64_t data_panels = tile_.rows / across / cluster_.columns();
   const std::int64_t filter_panels = tile_.columns / across / cluster_.rows();
   const auto number = [&](ExprRef slice, std::int64_t count, std::int64_t i) {
-    return b_.add(b_.mul(slice, integer(count)), integer(i));
+    return b_.add(b_.mul(slice, count), i);
   };
   const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
     tiles_.take_apart(tile, list);
     std::vector<TurnedPanel> panels;
     for (std::int64_t i = 0; i < filter_panels; ++i)
-      panels.push_back(
-          tiles_.panel(b_.add(tiles_.first_column(),
-                              b_.mul(number(cluster_.row(), filter_panels, i), integer(across))),
-                       list));
+      panels.push_back(tiles_.panel(
+          b_.add(tiles_.first_column(), b_.mul(number(cluster_.row(), filter_panels, i), across)),
+          list));
     const kernel::VarId point = b_.variable("point", {});
     Stmts step;
     const std::vector<ExprRef> data =
@@ -303,13 +298,12 @@ StmtRef WgmmaProducer::produce_turned() {
     for (StmtRef wait : wait_to_fill(ring_))
       step.push_back(wait);
     const auto place = [&](std::int64_t elems, ExprRef panel) {
-      return b_.add(b_.mul(ring_.slot(), integer(elems)),
-                    b_.mul(panel, integer(across * tile_.depth)));
+      return b_.add(b_.mul(ring_.slot(), elems), b_.mul(panel, across * tile_.depth));
     };
     for (std::int64_t i = 0; i < data_panels; ++i) {
       const ExprRef panel = number(cluster_.column(), data_panels, i);
       copy_panel(place(ring_.data_elems(), panel), data_, data,
-                 {b_.add(tiles_.first_row(), b_.mul(panel, integer(across))), {}}, step);
+                 {b_.add(tiles_.first_row(), b_.mul(panel, across)), {}}, step);
     }
     for (std::int64_t i = 0; i < filter_panels; ++i)
       copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
@@ -325,9 +319,9 @@ StmtRef WgmmaProducer::produce_turned() {
 // Of this block's slice. An im2col map cannot start past the last point, where tiles that fill up a
 // cluster and slices of the last tile may lie.
 ExprRef WgmmaProducer::first_copied_row() {
-  const ExprRef row = b_.add(tiles_.first_row(),
-                             b_.mul(cluster_.column(), integer(tile_.rows / cluster_.columns())));
-  return cluster_.size() > 1 && data_.is_im2col() ? b_.min(row, integer(roles_.points - 1)) : row;
+  const ExprRef row =
+      b_.add(tiles_.first_row(), b_.mul(cluster_.column(), tile_.rows / cluster_.columns()));
+  return cluster_.size() > 1 && data_.is_im2col() ? b_.min(row, roles_.points - 1) : row;
 }
 
 // `body` at the first point of each tile; what it appends comes before what it gives.
@@ -416,7 +410,7 @@ StmtRef WgmmaProducer::gather() {
 }
 
 StmtRef WgmmaProducer::by_item(std::int64_t item, StmtRef body) {
-  return b_.branch(b_.equal(b_.lane(), integer(item)), body);
+  return b_.branch(b_.equal(b_.lane(), item), body);
 }
 
 // Windows and the filter come by warps of their own: neither waits for the other's ring, and a

@@ -53,13 +53,11 @@ WgmmaRing WgmmaRing::beside(const std::string &name) const {
   return other;
 }
 
-kernel::LocalRef WgmmaRing::empty(ExprRef slot) const {
-  return {barriers_, b_.add(slot, b_.integer(count_))};
-}
+kernel::LocalRef WgmmaRing::empty(ExprRef slot) const { return {barriers_, b_.add(slot, count_)}; }
 
 // Behind the mbarriers of turns.
 kernel::LocalRef WgmmaRing::ready(ExprRef slot) const {
-  return {barriers_, b_.add(slot, b_.integer(2 * count_ + (takes_turns_ ? kTurns : 0)))};
+  return {barriers_, b_.add(slot, 2 * count_ + (takes_turns_ ? kTurns : 0))};
 }
 
 StmtRef WgmmaRing::wait_full() const {
@@ -93,8 +91,7 @@ StmtRef WgmmaRing::let_go() const {
   if (cluster_.sources() == 1)
     return here;
   arrive.rank = cluster_.source(item);
-  const ExprRef is_other =
-      b_.logical_and(b_.less(b_.integer(0), item), b_.less(item, b_.integer(cluster_.sources())));
+  const ExprRef is_other = b_.logical_and(b_.less(0, item), b_.less(item, cluster_.sources()));
   return b_.block({here, b_.branch(is_other, b_.mbarrier(arrive))});
 }
 
@@ -116,25 +113,21 @@ StmtRef WgmmaRing::init() const {
 }
 
 StmtRef WgmmaRing::start(int parity) const {
-  return b_.block({b_.store(place_, b_.integer(kSlot), b_.integer(0)),
-                   b_.store(place_, b_.integer(kParity), b_.integer(parity)),
-                   knows_before_ ? b_.store(place_, b_.integer(kBefore), b_.integer(0)) : nullptr});
+  return b_.block({b_.store(place_, kSlot, 0), b_.store(place_, kParity, parity),
+                   knows_before_ ? b_.store(place_, kBefore, 0) : nullptr});
 }
 
 kernel::LocalRef WgmmaRing::turn_of(ExprRef turn) const {
-  return {barriers_, b_.add(turn, b_.integer(2 * count_))};
+  return {barriers_, b_.add(turn, 2 * count_)};
 }
 
 StmtRef WgmmaRing::start_turn(ExprRef turn, std::int64_t steps) const {
-  const ExprRef is_first = b_.equal(turn, b_.integer(0));
-  const auto later = [&](std::int64_t value) {
-    return b_.select(is_first, b_.integer(0), b_.integer(value));
-  };
-  return b_.block(
-      {b_.store(place_, b_.integer(kSlot), later(steps % count_)),
-       b_.store(place_, b_.integer(kParity), later(steps / count_ % 2)),
-       b_.store(place_, b_.integer(kBefore), b_.integer(0)),
-       takes_turns_ ? b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), turn)) : nullptr});
+  const ExprRef is_first = b_.equal(turn, 0);
+  const auto later = [&](std::int64_t value) { return b_.select(is_first, 0, value); };
+  return b_.block({b_.store(place_, kSlot, later(steps % count_)),
+                   b_.store(place_, kParity, later(steps / count_ % 2)),
+                   b_.store(place_, kBefore, 0),
+                   takes_turns_ ? b_.store(place_, kTurn, b_.sub(1, turn)) : nullptr});
 }
 
 StmtRef WgmmaRing::skip(std::int64_t steps) const {
@@ -143,25 +136,21 @@ StmtRef WgmmaRing::skip(std::int64_t steps) const {
 
 StmtRef WgmmaRing::wait_turn(ExprRef turn) const {
   return b_.block({b_.mbarrier({kernel::MbarrierOp::Wait, turn_of(turn), state(kTurn)}),
-                   b_.store(place_, b_.integer(kTurn), b_.sub(b_.integer(1), state(kTurn)))});
+                   b_.store(place_, kTurn, b_.sub(1, state(kTurn)))});
 }
 
 StmtRef WgmmaRing::end_turn(ExprRef turn) const {
-  const ExprRef is_one =
-      b_.equal(b_.mod(b_.lane(), b_.integer(schedule::kGroupItems)), b_.integer(0));
-  return b_.branch(is_one,
-                   b_.mbarrier({kernel::MbarrierOp::Arrive, turn_of(b_.sub(b_.integer(1), turn))}));
+  const ExprRef is_one = b_.equal(b_.mod(b_.lane(), schedule::kGroupItems), 0);
+  return b_.branch(is_one, b_.mbarrier({kernel::MbarrierOp::Arrive, turn_of(b_.sub(1, turn))}));
 }
 
 StmtRef WgmmaRing::advance() const {
   const kernel::VarId next = b_.variable("next", {});
-  const ExprRef is_end = b_.equal(b_.var(next), b_.integer(count_));
-  return b_.block(
-      {knows_before_ ? b_.store(place_, b_.integer(kBefore), slot()) : nullptr,
-       b_.let(next, b_.add(slot(), b_.integer(1))),
-       b_.store(place_, b_.integer(kSlot), b_.select(is_end, b_.integer(0), b_.var(next))),
-       b_.store(place_, b_.integer(kParity),
-                b_.select(is_end, b_.sub(b_.integer(1), parity()), parity()))});
+  const ExprRef is_end = b_.equal(b_.var(next), count_);
+  return b_.block({knows_before_ ? b_.store(place_, kBefore, slot()) : nullptr,
+                   b_.let(next, b_.add(slot(), 1)),
+                   b_.store(place_, kSlot, b_.select(is_end, 0, b_.var(next))),
+                   b_.store(place_, kParity, b_.select(is_end, b_.sub(1, parity()), parity()))});
 }
 
 StmtRef skip_buffers(kernel::Builder &build, BufferId place, std::int64_t count,
@@ -170,13 +159,12 @@ StmtRef skip_buffers(kernel::Builder &build, BufferId place, std::int64_t count,
   const kernel::VarId next = build.variable("next", {});
   const ExprRef is_end = build.scalar(ScalarOp::Le, {build.integer(count), build.var(next)});
   const ExprRef parity = build.load(place, phase);
-  const ExprRef flipped = build.sub(build.integer(1), parity);
+  const ExprRef flipped = build.sub(1, parity);
   const bool flips = steps / count % 2 != 0;
   return build.block(
-      {build.let(next, build.add(build.load(place, slot), build.integer(steps % count))),
-       build.store(
-           place, slot,
-           build.select(is_end, build.sub(build.var(next), build.integer(count)), build.var(next))),
+      {build.let(next, build.add(build.load(place, slot), steps % count)),
+       build.store(place, slot,
+                   build.select(is_end, build.sub(build.var(next), count), build.var(next))),
        build.store(place, phase,
                    flips ? build.select(is_end, parity, flipped)
                          : build.select(is_end, flipped, parity))});

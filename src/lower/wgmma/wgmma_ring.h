@@ -91,7 +91,7 @@ private:
   BufferId new_place(const std::string &name) const;
   kernel::LocalRef turn_of(ExprRef turn) const;
   StmtRef publish(kernel::LocalRef at) const;
-  ExprRef state(std::int64_t which) const { return b_.load(place_, b_.integer(which)); }
+  ExprRef state(std::int64_t which) const { return b_.load(place_, which); }
 
   kernel::Builder &b_;
   const schedule::CoreRoles &roles_;

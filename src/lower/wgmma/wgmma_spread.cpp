@@ -42,7 +42,7 @@ private:
   };
   using Values = std::vector<ExprRef>; // by the copy's index
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
-  ExprRef below(ExprRef value, std::int64_t end) const { return b_.less(value, integer(end)); }
+  ExprRef below(ExprRef value, std::int64_t end) const { return b_.less(value, end); }
   int index_of(std::size_t dim) const;
   Unit unit_of(std::int64_t round, Stmts &list) const;
   void place_rows(ExprRef line, ExprRef unit, Unit &placed, Stmts &list) const;
@@ -97,36 +97,34 @@ std::int64_t SpreadWindow::inside_unit(std::size_t dim, std::int64_t element) co
 void SpreadWindow::place_rows(ExprRef line, ExprRef unit, Unit &placed, Stmts &list) const {
   const schedule::Swizzle swizzle = schedule::core_swizzle(tile_.row_bytes());
   const std::int64_t chunks = plan_.unit / tile_.chunk();
-  const ExprRef last = named(b_, list, "last_row", b_.div(unit, integer(plan_.step)));
-  const ExprRef rest = named(b_, list, "in_step", b_.mod(unit, integer(plan_.step)));
+  const ExprRef last = named(b_, list, "last_row", b_.div(unit, plan_.step));
+  const ExprRef rest = named(b_, list, "in_step", b_.mod(unit, plan_.step));
   for (std::int64_t k = 0; k < plan_.rows(); ++k) {
     // Rows before the last, of neighbouring units others, so that few meet in a bank.
     const ExprRef before =
-        named(b_, list, "before",
-              b_.mod(b_.add(b_.mul(last, integer(kApart)), integer(k)), integer(plan_.rows())));
-    const ExprRef pixel = b_.max(b_.sub(last, before), integer(0));
-    const ExprRef number = b_.add(rest, b_.mul(before, integer(plan_.step))); // of the row's units
-    ExprRef exists =
-        b_.logical_and(b_.scalar(ScalarOp::Ge, {last, before}),
-                       b_.less(last, b_.add(before, integer(schedule::kWindowPixels))));
+        named(b_, list, "before", b_.mod(b_.add(b_.mul(last, kApart), k), plan_.rows()));
+    const ExprRef pixel = b_.max(b_.sub(last, before), 0);
+    const ExprRef number = b_.add(rest, b_.mul(before, plan_.step)); // of the row's units
+    ExprRef exists = b_.logical_and(b_.scalar(ScalarOp::Ge, {last, before}),
+                                    b_.less(last, b_.add(before, schedule::kWindowPixels)));
     exists = b_.logical_and(exists, below(line, plan_.lines));
     if (plan_.per_row % plan_.step != 0)
       exists = b_.logical_and(exists, below(number, plan_.per_row));
-    const ExprRef row = b_.add(b_.mul(line, integer(schedule::kWindowPixels)), pixel);
+    const ExprRef row = b_.add(b_.mul(line, schedule::kWindowPixels), pixel);
     for (std::int64_t i = 0; i < chunks; ++i) {
-      const ExprRef chunk = b_.add(b_.mul(number, integer(chunks)), integer(i));
+      const ExprRef chunk = b_.add(b_.mul(number, chunks), i);
       const ExprRef moved = swizzled(b_, swizzle, chunk, pixel);
-      const ExprRef place = b_.add(b_.mul(row, integer(tile_.depth / tile_.chunk())), moved);
-      placed.to.push_back(named(b_, list, "to", b_.select(exists, place, integer(kNowhere))));
+      const ExprRef place = b_.add(b_.mul(row, tile_.depth / tile_.chunk()), moved);
+      placed.to.push_back(named(b_, list, "to", b_.select(exists, place, kNowhere)));
     }
   }
 }
 
 SpreadWindow::Unit SpreadWindow::unit_of(std::int64_t round, Stmts &list) const {
   Unit placed{.at = Values(copy_.indices.size(), integer(0)), .to = {}};
-  const ExprRef number = b_.add(b_.lane(), integer(round * schedule::kGroupItems));
-  const ExprRef line = named(b_, list, "line", b_.div(number, integer(plan_.per_line)));
-  const ExprRef unit = named(b_, list, "unit", b_.mod(number, integer(plan_.per_line)));
+  const ExprRef number = b_.add(b_.lane(), round * schedule::kGroupItems);
+  const ExprRef line = named(b_, list, "line", b_.div(number, plan_.per_line));
+  const ExprRef unit = named(b_, list, "unit", b_.mod(number, plan_.per_line));
   place_rows(line, unit, placed, list);
   const std::vector<ExprRef> digits = digits_of(b_, line, {map_.box.rbegin(), map_.box.rend() - 2});
   for (std::size_t d = 2; d < map_.box.size(); ++d)
@@ -135,7 +133,7 @@ SpreadWindow::Unit SpreadWindow::unit_of(std::int64_t round, Stmts &list) const 
         placed.at[at(index_of(k))] = named(b_, list, "in_line", digits[map_.box.size() - 1 - d]);
   for (std::size_t k = 0; k < dims_.size(); ++k)
     if (dims_[k] == plan_.dim && copy_.out.dims[k].stride == plan_.pixel)
-      placed.at[at(index_of(k))] = b_.mul(unit, integer(plan_.unit / plan_.pixel));
+      placed.at[at(index_of(k))] = b_.mul(unit, plan_.unit / plan_.pixel);
   return placed;
 }
 
@@ -156,7 +154,7 @@ SpreadWindow::Values SpreadWindow::first_values(const Positions &points, Stmts &
           values[at(index_of(k))] = named(b_, list, "first", linear(cx_, map_.place[d], points));
     } else if (copy_.out.dims[k].stride == plan_.pixel) {
       const ExprRef place = linear(cx_, data_.dims[at(plan_.dim)].at, points);
-      values[at(index_of(k))] = named(b_, list, "first", b_.div(place, integer(plan_.pixel)));
+      values[at(index_of(k))] = named(b_, list, "first", b_.div(place, plan_.pixel));
     }
   }
   return values;
@@ -187,7 +185,7 @@ void SpreadWindow::read(const Positions &points, Stmts &list) const {
         values.push_back(b_.add(first[i], units_[u].at[i]));
       for (std::size_t k = 0; k < dims_.size(); ++k)
         if (const std::int64_t inside = inside_unit(k, e); inside != 0)
-          values[at(index_of(k))] = b_.add(values[at(index_of(k))], integer(inside));
+          values[at(index_of(k))] = b_.add(values[at(index_of(k))], inside);
       const ExprRef read =
           b_.load(from_.source_buffers[0], element(values), 1, 1, count_if(b_, valid(values), 1));
       const ExprRef place = integer(static_cast<std::int64_t>(u) * plan_.unit + e);
@@ -200,7 +198,7 @@ std::vector<ExprRef> SpreadWindow::converted(Stmts &list) const {
   const DType type = b_.kernel()[ring_.data()].type.elem;
   std::vector<ExprRef> chunks;
   for (std::int64_t first = 0; first < plan_.rounds() * plan_.unit; first += lanes) {
-    const ExprRef read = b_.load(values_, integer(first), lanes);
+    const ExprRef read = b_.load(values_, first, lanes);
     const ExprRef value = expr_value(b_, copy_.post, lanes, read, [&](int) { return read; });
     chunks.push_back(named(b_, list, "chunk", b_.cast(value, type)));
   }
@@ -209,11 +207,11 @@ std::vector<ExprRef> SpreadWindow::converted(Stmts &list) const {
 
 void SpreadWindow::write(const std::vector<ExprRef> &chunks, ExprRef slot, Stmts &list) const {
   const std::size_t of_unit = chunks.size() / units_.size();
-  const ExprRef buffer = named(b_, list, "buffer", b_.mul(slot, integer(ring_.data_elems())));
+  const ExprRef buffer = named(b_, list, "buffer", b_.mul(slot, ring_.data_elems()));
   for (std::size_t u = 0; u < units_.size(); ++u)
     for (std::size_t k = 0; k < units_[u].to.size(); ++k) {
       const ExprRef place = units_[u].to[k];
-      const ExprRef to = b_.add(b_.mul(place, integer(tile_.chunk())), buffer);
+      const ExprRef to = b_.add(b_.mul(place, tile_.chunk()), buffer);
       list.push_back(b_.branch(b_.scalar(ScalarOp::Ge, {place, integer(0)}),
                                b_.store(ring_.data(), to, chunks[u * of_unit + k % of_unit])));
     }
@@ -234,7 +232,7 @@ StmtRef spread_data(Context &context, const WgmmaParts &parts, poly::MemberId pr
   read(parts.tiles.cluster().number(), all);
   all.push_back(parts.tiles.each(nullptr, [&](ExprRef tile, Stmts &list) {
     const std::vector<ExprRef> chunks = window.converted(list);
-    read(b.add(tile, b.integer(b.kernel().blocks)), list); // past the last tile: nothing it needs
+    read(b.add(tile, b.kernel().blocks), list); // past the last tile: nothing it needs
     list.push_back(b.mbarrier({kernel::MbarrierOp::Wait, ring.empty(ring.slot()), ring.parity()}));
     window.write(chunks, ring.slot(), list);
     list.push_back(ring.say_full(ring.slot()));

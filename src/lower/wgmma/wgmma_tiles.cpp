@@ -15,9 +15,8 @@ WgmmaTiles::WgmmaTiles(Context &context, const WgmmaCluster &cluster)
 
 // Lets the tile's pixels begin where tile `number` of the rows does.
 void WgmmaTiles::place_rows(ExprRef number, Stmts &list) {
-  first_row_ = box_.indices.empty()
-                   ? named(b_, list, "first_row", b_.mul(number, b_.integer(tile_.rows)))
-                   : b_.integer(0);
+  first_row_ = box_.indices.empty() ? named(b_, list, "first_row", b_.mul(number, tile_.rows))
+                                    : b_.integer(0);
   if (box_.indices.empty())
     return;
   const auto size = [&](IndexId i) { return cx_.schedule.splits[i].tile; };
@@ -27,8 +26,7 @@ void WgmmaTiles::place_rows(ExprRef number, Stmts &list) {
   const std::vector<ExprRef> digits = digits_of(b_, number, counts);
   for (std::size_t k = counts.size(); k-- > 0;) {
     const IndexId i = roles_.pixels[k];
-    cx_.origin[i] =
-        named(b_, list, "b_" + cx_.nest.indices[i].name, b_.mul(digits[k], b_.integer(size(i))));
+    cx_.origin[i] = named(b_, list, "b_" + cx_.nest.indices[i].name, b_.mul(digits[k], size(i)));
   }
 }
 
@@ -37,7 +35,7 @@ void WgmmaTiles::take_apart(ExprRef tile, Stmts &list) {
   const ExprRef rows = b_.integer(grid_.cluster_rows);
   // Of this block's among the tiles of the cluster.
   const auto own = [&](ExprRef number, std::int64_t size, ExprRef place) {
-    return b_.add(b_.mul(number, b_.integer(size)), place);
+    return b_.add(b_.mul(number, size), place);
   };
   const bool by_rows = cx_.schedule.tiles.raster == schedule::Raster::Rows;
   const ExprRef faster = by_rows ? rows : columns;
@@ -46,14 +44,14 @@ void WgmmaTiles::take_apart(ExprRef tile, Stmts &list) {
   const ExprRef rest = b_.div(tile, faster);
   const ExprRef slow = plan_.products == 1 ? rest : b_.mod(rest, slower);
   const ExprRef column = own(by_rows ? slow : fast, cluster_.columns(), cluster_.column());
-  first_column_ = named(b_, list, "first_column", b_.mul(column, b_.integer(tile_.columns)));
+  first_column_ = named(b_, list, "first_column", b_.mul(column, tile_.columns));
   const ExprRef row = own(by_rows ? fast : slow, cluster_.rows(), cluster_.row());
   place_rows(row, list);
   exists_ = nullptr;
   if (grid_.columns % cluster_.columns() != 0)
-    exists_ = b_.less(column, b_.integer(grid_.columns));
+    exists_ = b_.less(column, grid_.columns);
   if (grid_.rows % cluster_.rows() != 0)
-    exists_ = b_.logical_and(exists_, b_.less(row, b_.integer(grid_.rows)));
+    exists_ = b_.logical_and(exists_, b_.less(row, grid_.rows));
   place_digits(cx_, plan_.parts, b_.div(rest, slower), "", cx_.origin, list);
 }
 
@@ -64,9 +62,8 @@ StmtRef WgmmaTiles::each(ExprRef turn, const std::function<void(ExprRef, Stmts &
   Stmts list;
   body(b_.var(tile), list);
   const ExprRef number = cluster_.number();
-  const ExprRef first =
-      turn == nullptr ? number : b_.add(number, b_.mul(turn, b_.integer(apart())));
-  return b_.loop(tile, kernel::ForKind::Serial, first, b_.integer(grid_.clusters()),
+  const ExprRef first = turn == nullptr ? number : b_.add(number, b_.mul(turn, apart()));
+  return b_.loop(tile, kernel::ForKind::Serial, first, grid_.clusters(),
                  turn == nullptr ? apart() : apart() * cx_.schedule.roles.math.instances,
                  b_.block(std::move(list)));
 }
@@ -91,7 +88,7 @@ StmtRef WgmmaTiles::over(std::span<const IndexId> indices, Positions &points, co
   const kernel::VarId var = b_.variable("v_" + cx_.nest.indices[index].name, {});
   points[index] = b_.var(var);
   const StmtRef inner = over(indices.subspan(1), points, body);
-  return b_.loop(var, kernel::ForKind::Serial, b_.integer(0), b_.integer(extent(cx_.nest, index)),
+  return b_.loop(var, kernel::ForKind::Serial, 0, extent(cx_.nest, index),
                  is_depth ? depth_step() : 1, inner);
 }
 
@@ -113,8 +110,8 @@ void WgmmaTiles::take_step(ExprRef step, Positions &points, Stmts &list) {
   ExprRef rest = step;
   const auto take = [&](IndexId index, std::int64_t apart) {
     const ExprRef count = b_.integer((extent(cx_.nest, index) + apart - 1) / apart);
-    points[index] = named(b_, list, "v_" + cx_.nest.indices[index].name,
-                          b_.mul(b_.mod(rest, count), b_.integer(apart)));
+    points[index] =
+        named(b_, list, "v_" + cx_.nest.indices[index].name, b_.mul(b_.mod(rest, count), apart));
     rest = b_.div(rest, count);
   };
   take(roles_.depths.front(), depth_step());
@@ -127,13 +124,13 @@ TurnedPanel WgmmaTiles::panel(ExprRef column, Stmts &list) const {
   TurnedPanel panel{column, Positions(cx_.nest.indices.size(), b_.integer(0))};
   if (plan_.taps.empty())
     return panel;
-  ExprRef number = b_.div(column, b_.integer(across));
+  ExprRef number = b_.div(column, across);
   if (plan_.columns % (cluster_.columns() * tile_.columns) != 0)
-    number = b_.min(number, b_.integer(plan_.columns / across - 1));
+    number = b_.min(number, plan_.columns / across - 1);
   number = named(b_, list, "panel", number);
   panel.channel = named(b_, list, "c_" + cx_.nest.indices[roles_.channel].name,
-                        b_.mul(b_.mod(number, b_.integer(plan_.panels)), b_.integer(across)));
-  place_digits(cx_, plan_.taps, b_.div(number, b_.integer(plan_.panels)), "t_", panel.points, list);
+                        b_.mul(b_.mod(number, plan_.panels), across));
+  place_digits(cx_, plan_.taps, b_.div(number, plan_.panels), "t_", panel.points, list);
   return panel;
 }
 
@@ -142,7 +139,7 @@ ExprRef WgmmaTiles::first_of_row(const Positions &points) const {
   if (!first)
     return nullptr;
   const std::int64_t step = cx_.gemm().row.step;
-  return b_.mod(linear(cx_, *first, points), b_.integer(step));
+  return b_.mod(linear(cx_, *first, points), step);
 }
 
 StmtRef WgmmaTiles::each_window(Positions &points, const Body &body) {
@@ -155,15 +152,15 @@ StmtRef WgmmaTiles::window_after(ExprRef tile, ExprRef depth, std::int64_t count
   const std::int64_t step = depth_step();
   const ExprRef windows = b_.integer(windows_of_tile(cx_.gemm()));
   Stmts list;
-  const ExprRef number = b_.add(b_.div(depth, b_.integer(step)), b_.integer(count));
+  const ExprRef number = b_.add(b_.div(depth, step), count);
   const ExprRef later =
-      named(b_, list, "later", b_.add(tile, b_.mul(b_.div(number, windows), b_.integer(apart()))));
+      named(b_, list, "later", b_.add(tile, b_.mul(b_.div(number, windows), apart())));
   Stmts taken;
   take_apart(later, taken);
   Positions points = first_points();
-  points[along] = b_.mul(b_.mod(number, windows), b_.integer(step));
+  points[along] = b_.mul(b_.mod(number, windows), step);
   taken.push_back(body(points));
-  const ExprRef exists = b_.less(later, b_.integer(grid_.clusters()));
+  const ExprRef exists = b_.less(later, grid_.clusters());
   list.push_back(b_.branch(exists, b_.block(std::move(taken))));
   return b_.block(std::move(list));
 }
