@@ -146,11 +146,11 @@ Buffers buffers_of(const Gemm &gemm, const Fed &fed) {
   if (is_wgmma(*gemm.core().op)) {
     add_results(gemm, list);
     add_barriers(gemm, fed, list);
-  } else if (gemm.roles.filter_turned) {
+  } else if (exchange_elems(gemm) > 0) {
     list.push_back({.use = LocalUse::Exchange,
                     .name = "exchange",
                     .type = gemm.core().op->d.type,
-                    .elems = exchange_elems(gemm.roles, gemm.tile)});
+                    .elems = exchange_elems(gemm)});
   }
   return list;
 }

@@ -153,7 +153,7 @@ Reason wrong_core_producer(const Nest &tile, const Schedule &own) {
     return {};
   if (is_wgmma(*own.core.op))
     return "a producer has no work-items of its own, which wgmma's copies need";
-  if (no_core_roles(tile))
+  if (no_core_roles(tile, false))
     return {};
   const CoreRoles roles = core_roles(tile, own);
   if (roles.data_turned || roles.filter_turned)

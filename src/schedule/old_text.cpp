@@ -84,7 +84,7 @@ OldPipes parse_old_core(Scanner &scanner, Schedule &schedule) {
 }
 
 void assign_old_pipes(const nest::Nest &nest, const OldPipes &pipes, Schedule &schedule) {
-  if (!pipes.is_there || no_core_roles(nest))
+  if (!pipes.is_there || no_core_roles(nest, is_wgmma(*schedule.core.op)))
     return;
   const CoreRoles roles = core_roles(nest, schedule);
   Pipe &data = schedule.pipes[at(roles.data)];

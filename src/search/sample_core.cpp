@@ -26,7 +26,7 @@ void shuffle_loops(const nest::Nest &nest, Schedule &schedule, Random &random) {
 } // namespace
 
 std::optional<Schedule> sample_core(const nest::Nest &nest, const Target &target, Random &random) {
-  if (schedule::no_core_roles(nest))
+  if (schedule::no_core_roles(nest, false))
     return {};
   const bool tf32 = schedule::core_op_for(nest, false) == nullptr;
   const CoreOp *op = schedule::core_op_for(nest, tf32);

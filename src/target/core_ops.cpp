@@ -13,6 +13,12 @@ constexpr DType kI8 = DType::I8;
 constexpr DType kU8 = DType::U8;
 constexpr DType kI32 = DType::I32;
 
+constexpr std::int64_t kWordBytes = 4;
+
+constexpr Turned turned_by_a_warp(std::int64_t bytes) {
+  return bytes == 2 ? Turned::Matrices : bytes == kWordBytes ? Turned::Words : Turned::Never;
+}
+
 // Row operand of `m` rows of `words` 4-byte words of `w` elements: a lane's words go down 8 rows
 // first, then 16 bytes along k.
 constexpr Fragment a_of(DType type, int m, int words, int w) {
@@ -20,7 +26,8 @@ constexpr Fragment a_of(DType type, int m, int words, int w) {
           m,
           words * w,
           {{{4, 0, w}, {8, 1, 0}}},
-          {{{w, 0, 1}, {m / 8, 8, 0}, {words / 4, 0, 4 * w}}}};
+          {{{w, 0, 1}, {m / 8, 8, 0}, {words / 4, 0, 4 * w}}},
+          turned_by_a_warp(kWordBytes / w)};
 }
 
 // Column operand of 8 columns: the same with k running down.
@@ -29,7 +36,8 @@ constexpr Fragment b_of(DType type, int words, int w) {
           words * w,
           8,
           {{{4, w, 0}, {8, 0, 1}}},
-          {{{w, 1, 0}, {words / 4, 4 * w, 0}, {1, 0, 0}}}};
+          {{{w, 1, 0}, {words / 4, 4 * w, 0}, {1, 0, 0}}},
+          turned_by_a_warp(kWordBytes / w)};
 }
 
 // Result of 8 columns: pairs of columns, then 8 rows down.
@@ -43,10 +51,18 @@ constexpr Fragment wide_d_of(DType type, int n) {
       type, 64, n, {{{4, 0, 2}, {8, 1, 0}, {4, 16, 0}}}, {{{2, 0, 1}, {n / 8, 0, 8}, {2, 8, 0}}}};
 }
 
-// a and b lie in local memory; only their sizes mean something.
+// a and b lie in local memory; only their sizes and whether they may lie turned mean something.
 constexpr CoreOp wide(std::string_view name, DType type, int n, int k, DType sum,
                       bool tf32 = false) {
-  return {name, 64, n, k, {type, 64, k}, {type, k, n}, wide_d_of(sum, n), tf32};
+  const Turned turned = k == 16 ? Turned::Matrices : Turned::Never;
+  return {name,
+          64,
+          n,
+          k,
+          {.type = type, .rows = 64, .columns = k, .turned = turned},
+          {.type = type, .rows = k, .columns = n, .turned = turned},
+          wide_d_of(sum, n),
+          tf32};
 }
 
 // Of bytes, those of one operand with a sign.
@@ -184,6 +200,13 @@ Place place(const Fragment &fragment, int lane, int value) {
 }
 
 std::span<const CoreOp> core_ops() { return kOps; }
+
+Turned turned_operands(DType type, bool is_of_wgmma) {
+  const auto *found = std::find_if(kOps.begin(), kOps.end(), [&](const CoreOp &op) {
+    return op.a.type == type && is_wgmma(op) == is_of_wgmma;
+  });
+  return found == kOps.end() ? Turned::Never : found->a.turned;
+}
 
 const CoreOp *find_core_op(std::string_view name) {
   const auto *found =

@@ -35,12 +35,19 @@ struct Digit {
   int column = 0;
 };
 
+// How a warp gets a fragment of an operand that lies turned, its own index contiguous and k apart:
+// not at all; two bytes at a time as matrices (`ldmatrix.trans`, or wgmma's descriptor); or, where
+// an element is a whole word of a lane, by plain loads of neighbours, one each for the fragments of
+// neighbouring instructions.
+enum class Turned { Never, Matrices, Words };
+
 struct Fragment {
   DType type{};
   int rows = 0;
   int columns = 0;
   std::array<Digit, 3> lane{};  // t, g, warp
   std::array<Digit, 3> value{}; // within a 4-byte word, then word by word
+  Turned turned = Turned::Never;
 
   int lanes() const { return lane[0].size * lane[1].size * lane[2].size; }
   // Values that each lane holds, and their bytes.
@@ -74,6 +81,8 @@ struct CoreOp {
 inline bool is_wgmma(const CoreOp &op) { return op.lanes() > kCoreLanes; }
 
 std::span<const CoreOp> core_ops();
+// How instructions of a warp, or of four, get operands of a type that lie turned.
+Turned turned_operands(DType type, bool is_of_wgmma);
 // The row of that name, or null.
 const CoreOp *find_core_op(std::string_view name);
 

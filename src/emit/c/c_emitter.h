@@ -105,8 +105,8 @@ public:
   virtual std::string coarse_function(CContext &, ScalarOp, const kernel::Type &) const {
     return {};
   }
-  // Neighbours of half types that fill 4 bytes, as a word of a matrix fragment; Error{Unsupported}
-  // where the language has none.
+  // An f32, or neighbours of half types that fill 4 bytes, as a word of a matrix fragment;
+  // Error{Unsupported} where the language has none.
   virtual std::string word(const kernel::Type &type, const std::string &value) const;
   // Whether round_convert is there for a context's target.
   virtual bool has_round_convert(const CContext &) const { return false; }

@@ -55,7 +55,7 @@ std::string scattered_registers(CContext &cx, const kernel::Store &store,
   return text + " }";
 }
 
-// A vector of a word's size into a fragment.
+// What has a word's size into a fragment.
 std::string fragment_store(CContext &cx, const kernel::Store &store, const std::string &value) {
   const Words to = fragment_words(cx, {store.buffer, store.index}, 1);
   TILEFUSE_CHECK(to.size() == 1, "a fragment is written in other parts than words");

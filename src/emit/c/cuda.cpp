@@ -137,7 +137,8 @@ public:
   }
 
   std::string word(const Type &type, const std::string &value) const override {
-    return fmt::format("tf_word{}({})", form(type.elem), value);
+    return type.elem == DType::F32 ? fmt::format("__float_as_uint({})", value)
+                                   : fmt::format("tf_word{}({})", form(type.elem), value);
   }
 
   bool has_round_convert(const CContext &cx) const override {

@@ -128,10 +128,9 @@ void CoreLoops::take_item_apart() {
 
 void CoreLoops::declare_registers() {
   const CoreOp &op = *core_.op;
-  const auto fragment = [](const Fragment &of) { return kernel::Type{of.type, of.values()}; };
   acc_ = registers("acc", {op.d.type, 1}, row_tiles_ * column_tiles_ * op.d.values());
-  data_values_ = registers("data_values", fragment(op.a), row_tiles_);
-  filter_values_ = registers("filter_values", fragment(op.b), column_tiles_);
+  data_values_ = core_fragments(b_, *data_, op.a, row_tiles_);
+  filter_values_ = core_fragments(b_, *filter_, op.b, column_tiles_);
   slots_ = registers("slots", {DType::I32, 1}, 2);
   for (std::int64_t i = 0; i < b_.kernel()[acc_].elems; ++i)
     body_.push_back(b_.store(acc_, integer(i), b_.real(0, {op.d.type, 1})));
@@ -186,18 +185,17 @@ StmtRef CoreLoops::multiply() {
   const ExprRef of_data = b_.mul(slot(kRead), integer(data_->buffer_elems()));
   const ExprRef of_filter = b_.mul(slot(kRead), integer(filter_->buffer_elems()));
   for (std::int64_t step = 0; step < tile_.row_bytes() / kStepBytes; ++step) {
-    for (std::int64_t i = 0; i < row_tiles_; ++i)
-      list.push_back(core_fetch(b_, *data_, data_place_, {i, step, of_data}, data_values_, i));
-    for (std::int64_t j = 0; j < column_tiles_ / 2; ++j)
-      list.push_back(
-          core_fetch(b_, *filter_, filter_place_, {j, step, of_filter}, filter_values_, j));
+    list.push_back(
+        core_fetch_all(b_, *data_, data_place_, {0, step, of_data}, data_values_, row_tiles_));
+    list.push_back(core_fetch_all(b_, *filter_, filter_place_, {0, step, of_filter}, filter_values_,
+                                  column_tiles_ / 2));
     for (std::int64_t i = 0; i < row_tiles_; ++i)
       for (std::int64_t j = 0; j < column_tiles_; ++j)
         list.push_back(
             b_.mma({.op = core_.op,
                     .acc = {acc_, integer((i * column_tiles_ + j) * core_.op->d.values())},
-                    .a = {data_values_, integer(i)},
-                    .b = {filter_values_, integer(j)}}));
+                    .a = {data_values_, core_fragment(b_, *data_, core_.op->a, i)},
+                    .b = {filter_values_, core_fragment(b_, *filter_, core_.op->b, j)}}));
   }
   return b_.block(std::move(list));
 }

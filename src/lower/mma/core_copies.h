@@ -57,6 +57,7 @@ public:
   kernel::BufferId ring() const { return ring_; }
   bool is_data() const { return input_ == roles_.data; }
   bool is_turned() const { return roles_.is_turned(input_); }
+  bool reads_words() const { return schedule::reads_words(cx_.gemm(), input_); }
   std::int64_t chunk() const { return tile_.chunk(); }
   const schedule::CoreSideTile &side() const { return side_; }
   std::int64_t buffer_elems() const { return side_.rows * side_.elems; }

@@ -8,16 +8,78 @@
 
 namespace tilefuse::lower {
 
+using kernel::BufferId;
 using kernel::ExprRef;
 using kernel::StmtRef;
 using schedule::kCoreRows;
 using schedule::kStepBytes;
+using schedule::kWordGroup;
+using schedule::kWordRun;
+
+namespace {
+
+constexpr std::int64_t kHalves = 2;    // of a step's depth
+constexpr std::int64_t kHalfDepth = 4; // words of one
+
+std::string name_of(const CoreSide &side) { return side.is_data() ? "data" : "filter"; }
+
+// Work-item (t, g) reads point t of each half of the depth, and run g of 32 pixels or channels.
+CorePlace word_place(kernel::Builder &b, std::vector<StmtRef> &list, const CoreSide &side,
+                     ExprRef item, ExprRef first) {
+  CorePlace place;
+  const ExprRef run = dealt_run(b, b.div(item, b.integer(kHalfDepth)));
+  for (std::int64_t half = 0; half < kHalves; ++half) {
+    const ExprRef row = b.add(b.mod(item, b.integer(kHalfDepth)), b.integer(half * kHalfDepth));
+    const ExprRef chunk = swizzled(b, side.swizzle(), run, row);
+    const ExprRef inside = b.add(first, b.mul(chunk, b.integer(side.chunk())));
+    place.words[static_cast<std::size_t>(half)] = named(
+        b, list, name_of(side) + "_word", b.add(b.mul(row, b.integer(side.side().elems)), inside));
+  }
+  place.loaded = b.buffer({.name = name_of(side) + "_loaded",
+                           .space = kernel::Space::Register,
+                           .type = {b.kernel()[side.ring()].type.elem, 1},
+                           .elems = kWordRun});
+  return place;
+}
+
+// The fragments' value that word `word` of a load for 32 pixels or channels is.
+std::int64_t word_value(const CoreSide &side, std::int64_t group, std::int64_t half,
+                        std::int64_t word) {
+  if (!side.is_data())
+    return (group * kWordRun + word) * kHalves + half;
+  const std::int64_t of_pair = word % 2, rows = word / 2; // which fragment, and 8 rows down
+  return (group * 2 + of_pair) * kWordRun + rows + 2 * half;
+}
+
+StmtRef fetch_words(kernel::Builder &b, const CoreSide &side, const CorePlace &from,
+                    const CoreStripe &at, BufferId to, std::int64_t stripes) {
+  std::vector<StmtRef> list;
+  const std::int64_t row = at.step * kHalves * kHalfDepth * side.side().elems;
+  for (std::int64_t group = 0; group < stripes * kCoreRows / kWordGroup; ++group)
+    for (std::int64_t half = 0; half < kHalves; ++half) {
+      const ExprRef first = b.add(b.add(at.buffer, from.words[static_cast<std::size_t>(half)]),
+                                  b.integer(row + group * kWordGroup));
+      list.push_back(b.store(from.loaded, b.integer(0), b.load(side.ring(), first, kWordRun)));
+      for (std::int64_t word = 0; word < kWordRun; ++word)
+        list.push_back(b.store(to, b.integer(word_value(side, group, half, word)),
+                               b.load(from.loaded, b.integer(word))));
+    }
+  return b.block(std::move(list));
+}
+
+} // namespace
+
+ExprRef dealt_run(kernel::Builder &b, ExprRef eighth) {
+  return b.add(b.div(eighth, b.integer(2)), b.mul(b.mod(eighth, b.integer(2)), b.integer(4)));
+}
 
 // The four 8 x 16-byte tiles of a stripe go down 16 pixels and then along the depth for the data,
 // the other way for the filter. In straight rows the depth is found by the chunk, in turned ones by
 // the row.
 CorePlace core_place(kernel::Builder &b, std::vector<StmtRef> &list, const CoreSide &side,
                      ExprRef item, ExprRef first) {
+  if (side.reads_words())
+    return word_place(b, list, side, item, first);
   const ExprRef eighth = b.mod(item, b.integer(8));
   const ExprRef low = b.mod(b.div(item, b.integer(8)), b.integer(2));
   const ExprRef high = b.div(item, b.integer(16));
@@ -30,9 +92,10 @@ CorePlace core_place(kernel::Builder &b, std::vector<StmtRef> &list, const CoreS
     chunk = b.add(b.div(first, b.integer(side.chunk())), own);
   else
     row = b.add(first, row);
-  const std::string name = side.is_data() ? "data" : "filter";
-  return {named(b, list, name + "_row", b.mul(row, b.integer(side.side().elems))),
-          named(b, list, name + "_chunk", swizzled(b, swizzle, chunk, eighth))};
+  CorePlace place;
+  place.row = named(b, list, name_of(side) + "_row", b.mul(row, b.integer(side.side().elems)));
+  place.swizzled = named(b, list, name_of(side) + "_chunk", swizzled(b, swizzle, chunk, eighth));
+  return place;
 }
 
 StmtRef core_fetch(kernel::Builder &b, const CoreSide &side, const CorePlace &from,
@@ -50,6 +113,30 @@ StmtRef core_fetch(kernel::Builder &b, const CoreSide &side, const CorePlace &fr
       .transposed = side.is_turned()};
   load.to.index = b.integer(to_stripe * load_matrix_values(b.kernel(), load));
   return b.load_matrix(load);
+}
+
+BufferId core_fragments(kernel::Builder &b, const CoreSide &side, const Fragment &fragment,
+                        std::int64_t count) {
+  const int lanes = side.reads_words() ? 1 : fragment.values();
+  return b.buffer({.name = name_of(side) + "_values",
+                   .space = kernel::Space::Register,
+                   .type = {fragment.type, lanes},
+                   .elems = count * fragment.values() / lanes});
+}
+
+ExprRef core_fragment(kernel::Builder &b, const CoreSide &side, const Fragment &fragment,
+                      std::int64_t number) {
+  return b.integer(side.reads_words() ? number * fragment.values() : number);
+}
+
+StmtRef core_fetch_all(kernel::Builder &b, const CoreSide &side, const CorePlace &from,
+                       const CoreStripe &at, BufferId to, std::int64_t stripes) {
+  if (side.reads_words())
+    return fetch_words(b, side, from, at, to, stripes);
+  std::vector<StmtRef> list;
+  for (std::int64_t i = 0; i < stripes; ++i)
+    list.push_back(core_fetch(b, side, from, {i, at.step, at.buffer}, to, i));
+  return b.block(std::move(list));
 }
 
 } // namespace tilefuse::lower

@@ -3,6 +3,7 @@
 
 #include "lower/expressions.h"
 #include "lower/members.h"
+#include "lower/mma/core_fetch.h"
 #include "lower/mma/core_pixels.h"
 #include "lower/post.h"
 #include "nest/index.h"
@@ -25,6 +26,8 @@ public:
       : cx_(context), b_(cx_.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile), warp_(warp),
         vec_(cx_.schedule.splits[roles_.channel].vec),
         column_tiles_(tile_.warp_columns / kCoreColumns),
+        rows_dealt_(reads_words(cx_.gemm(), roles_.data)),
+        exchanges_(schedule::exchange_elems(cx_.gemm()) > 0),
         as_one_(cx_.member == poly::kAnchor && pixels_lie_as_one(cx_)) {}
 
   StmtRef build();
@@ -35,6 +38,7 @@ private:
     return lower::named(b_, body_, name, value);
   }
   ExprRef place_pixel(ExprRef row);
+  ExprRef row_of(std::int64_t row_tile, std::int64_t half);
   void store_run(ExprRef pixel, ExprRef column, ExprRef acc);
   ExprRef valid_channels(ExprRef pixel, ExprRef channel);
   void store_dealt(std::int64_t row_tile, std::int64_t half);
@@ -48,7 +52,9 @@ private:
   const CoreWarp &warp_;
   const std::int64_t vec_;
   const std::int64_t column_tiles_; // of a warp
-  const bool as_one_;               // pixels are stored to without being taken apart
+  const bool rows_dealt_;           // to fragments, as words are read
+  const bool exchanges_;
+  const bool as_one_; // pixels are stored to without being taken apart
   kernel::BufferId exchange_{-1};
   ExprRef exchange_first_{}; // of the warp
   std::vector<StmtRef> body_;
@@ -87,17 +93,28 @@ void CoreStore::store_run(ExprRef pixel, ExprRef column, ExprRef acc) {
                            cx_.result_form.coeff[roles_.channel], valid));
 }
 
-// The pixel in row `item / 4` of one half of a row tile: its channels in two runs.
+// The row of the warp's tile that row `item / 4` of one half of a row tile holds.
+ExprRef CoreStore::row_of(std::int64_t row_tile, std::int64_t half) {
+  const ExprRef eighth = b_.div(warp_.item, integer(4));
+  if (!rows_dealt_)
+    return b_.add(integer(row_tile * kCoreRows + half * kHalfRows), eighth);
+  const std::int64_t first = row_tile / 2 * schedule::kWordGroup + row_tile % 2 + 2 * half;
+  return b_.add(integer(first), b_.mul(dealt_run(b_, eighth), integer(schedule::kWordRun)));
+}
+
+// The pixel in row `item / 4` of one half of a row tile: its channels in runs, two of each columns
+// that are dealt together.
 void CoreStore::store_dealt(std::int64_t row_tile, std::int64_t half) {
-  const std::int64_t row = row_tile * kCoreRows + half * kHalfRows;
-  const ExprRef pixel = place_pixel(b_.add(integer(row), b_.div(warp_.item, integer(4))));
-  for (std::int64_t run = 0; run < kPair; ++run) {
-    const ExprRef column =
-        b_.add(b_.mul(b_.mod(warp_.item, integer(4)), integer(vec_)), integer(run * 4 * vec_));
-    const std::int64_t first = row_tile * vec_ * kTileValues + half * kPair + run;
-    store_run(pixel, column,
-              b_.load(warp_.acc, integer(first), static_cast<int>(vec_), kTileValues));
-  }
+  const ExprRef pixel = place_pixel(row_of(row_tile, half));
+  for (std::int64_t tile = 0; tile < column_tiles_; tile += vec_)
+    for (std::int64_t run = 0; run < kPair; ++run) {
+      const ExprRef column = b_.add(b_.mul(b_.mod(warp_.item, integer(4)), integer(vec_)),
+                                    integer(tile * kCoreColumns + run * 4 * vec_));
+      const std::int64_t first =
+          (row_tile * column_tiles_ + tile) * kTileValues + half * kPair + run;
+      store_run(pixel, column,
+                b_.load(warp_.acc, integer(first), static_cast<int>(vec_), kTileValues));
+    }
 }
 
 // A row tile of the warp into the buffer.
@@ -132,13 +149,13 @@ void CoreStore::take(std::int64_t row_tile) {
 
 StmtRef CoreStore::build() {
   const std::int64_t row_tiles = tile_.warp_rows / kCoreRows;
-  if (roles_.filter_turned) {
+  if (exchanges_) {
     exchange_ = declare_local(cx_, schedule::LocalUse::Exchange);
     const std::int64_t of_warp = schedule::kExchangeRows * schedule::exchange_row(tile_);
     exchange_first_ = named("exchange_first", b_.mul(warp_.number, integer(of_warp)));
   }
   for (std::int64_t i = 0; i < row_tiles; ++i) {
-    if (!roles_.filter_turned) {
+    if (!exchanges_) {
       store_dealt(i, 0);
       store_dealt(i, 1);
       continue;

@@ -26,8 +26,10 @@ constexpr std::int64_t kMostWarps = 32;
 constexpr std::int64_t kMostWarpgroups = 3; // beside one that loads: registers
 constexpr std::int64_t kBlockBytes = 32;    // of a pixel, as wgmma reads blocks of channels
 constexpr std::int64_t kLargestTile = 512;  // of mma
-constexpr std::int64_t kLeastExchange = 32; // columns of a warp
-constexpr std::int64_t kMostColumns = 256;  // of wgmma, beside one block of rows
+constexpr std::int64_t kLeastExchange =
+    32; // columns of a warp; as many are dealt where words are read
+static_assert(kLeastExchange == kWordGroup && kExchangeVec == kWordRun);
+constexpr std::int64_t kMostColumns = 256; // of wgmma, beside one block of rows
 constexpr std::int64_t kMostRun = kLargestTile / kCoreColumns;
 constexpr std::array<std::int64_t, 4> kDealtRuns = {2, 4, 8, 16};
 
@@ -41,9 +43,10 @@ std::array<Share, 2> shares(const Gemm &gemm) {
   const Core &core = gemm.core();
   const std::int64_t rows = gemm.tile.rows, columns = gemm.tile.columns;
   if (!is_wgmma(*core.op)) {
+    const std::int64_t unit_rows = reads_words(gemm, gemm.roles.data) ? kWordGroup : kCoreRows;
     const std::int64_t unit = gemm.roles.filter_turned ? kLeastExchange : kCoreColumns;
     return {
-        Share{"rows", rows, core.warp_rows, kCoreRows, kLargestTile / (kCoreRows * core.warp_rows)},
+        Share{"rows", rows, core.warp_rows, unit_rows, kLargestTile / (unit_rows * core.warp_rows)},
         Share{"columns", columns, core.warp_columns, unit,
               kLargestTile / (unit * core.warp_columns)}};
   }
@@ -73,12 +76,15 @@ Reason wrong_shares(const Gemm &gemm) {
   return {};
 }
 
-// Chunks of what a warp reads from turned rows are told apart by their bits.
+// Chunks of what ldmatrix reads from turned rows are told apart by their bits.
 Reason wrong_turned(const Gemm &gemm) {
   const auto is_power = [](std::int64_t value) { return (value & (value - 1)) == 0; };
+  const auto is_read = [&](int input) {
+    return gemm.roles.is_turned(input) && !reads_words(gemm, input);
+  };
   const bool is_rows =
-      gemm.roles.data_turned && !(is_power(gemm.tile.rows) && is_power(gemm.tile.warp_rows));
-  const bool is_columns = gemm.roles.filter_turned &&
+      is_read(gemm.roles.data) && !(is_power(gemm.tile.rows) && is_power(gemm.tile.warp_rows));
+  const bool is_columns = is_read(gemm.roles.filter) &&
                           !(is_power(gemm.tile.columns) && is_power(gemm.tile.warp_columns));
   if (is_wgmma(*gemm.core().op) || (!is_rows && !is_columns))
     return {};

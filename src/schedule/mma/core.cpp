@@ -72,6 +72,12 @@ bool core_gathers(const Gemm &gemm, int input) {
          core_copy_elems(gemm, input) == 0;
 }
 
+bool reads_words(const Gemm &gemm, int input) {
+  const CoreOp &op = *gemm.core().op;
+  const Fragment &fragment = input == gemm.roles.data ? op.a : op.b;
+  return gemm.roles.is_turned(input) && fragment.turned == Turned::Words;
+}
+
 Gemm gemm_of(const Nest &nest, const Schedule &schedule) {
   const Core &core = schedule.core;
   Gemm gemm{.nest = nest, .schedule = schedule, .roles = core_roles(nest, schedule)};
@@ -100,8 +106,9 @@ Swizzle core_swizzle(std::int64_t row_bytes) {
 
 std::int64_t exchange_row(const CoreTile &tile) { return tile.warp_columns + kExchangeApart; }
 
-std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile) {
-  return roles.filter_turned ? tile.warps() * kExchangeRows * exchange_row(tile) : 0;
+std::int64_t exchange_elems(const Gemm &gemm) {
+  const bool exchanges = gemm.roles.filter_turned && !reads_words(gemm, gemm.roles.filter);
+  return exchanges ? gemm.tile.warps() * kExchangeRows * exchange_row(gemm.tile) : 0;
 }
 
 std::int64_t windows_of_tile(const Gemm &gemm) {

@@ -16,8 +16,9 @@
 // index is: the channel of a filter (an input gradient reads its filter so), the pixel of data.
 // Where no side is straight (a filter gradient: errors and images lie by channels, and pixels are
 // summed) the depth is all reduced indices taken as one number, the last of the schedule fastest;
-// the tile of that index is then points of the number and may exceed its extent. Only elements of 2
-// bytes are turned on their way to registers.
+// the tile of that index is then points of the number and may exceed its extent. Elements of 2
+// bytes are turned on their way to registers by ldmatrix or wgmma itself, those of 4 by loads of an
+// instruction of a warp (target/core_ops.h).
 //
 // Data that lies neither way (NCHW with taps) or in runs off 4 bytes (an odd number of channels) is
 // gathered: work-items load it element by element while a step is computed, and store it behind it.
@@ -29,8 +30,13 @@
 //
 // A work-item stores `vec` neighbouring channels. Rows of a straight filter are dealt out so that
 // it ends with them: row 8j + 2t + b of a warp's tile holds channel vec * (4b + t) + j, for j <
-// vec, t < 4, b < 2. Columns of a turned filter cannot be dealt: 16 rows of results at a time are
+// vec, t < 4, b < 2. Columns that ldmatrix turns cannot be dealt: 16 rows of results at a time are
 // exchanged through local memory, 4 neighbours each.
+//
+// A load of turned words brings 4 neighbours of one point of the depth, for 4 columns of fragments:
+// they are dealt as above with vec = 4, 32 at a time. Of 32 pixels, row 8h + 2t + b of the fragment
+// number s, s < 2 and h < 2, is pixel 4 * (4b + t) + 2h + s. Lanes of 8 work-items then read 8
+// chunks of 4 rows, which the exchange of chunks puts in banks of their own.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +92,7 @@ struct Gemm {
   CoreTile tile;
   const Core &core() const { return schedule.core; }
 };
-// Requires no_core_roles(nest) to give no reason, and tiles of at least one point.
+// Requires no_core_roles to give no reason, and tiles of at least one point.
 Gemm gemm_of(const nest::Nest &nest, const Schedule &schedule);
 
 // Elements of one asynchronous copy of an input: of 16, 8 or 4 bytes by how its strides divide; 0
@@ -95,6 +101,9 @@ std::int64_t core_copy_elems(const Gemm &gemm, int input);
 
 // Whether work-items gather an input, no asynchronous copy bringing it.
 bool core_gathers(const Gemm &gemm, int input);
+
+// Whether warps read an input's tile, which lies turned, by loads of words.
+bool reads_words(const Gemm &gemm, int input);
 
 // How one input's tile lies in local memory.
 struct CoreSideTile {
@@ -110,12 +119,16 @@ struct Swizzle {
 };
 Swizzle core_swizzle(std::int64_t row_bytes);
 
-// Results that a warp exchanges at a time where the filter is turned: elements of a row of them,
-// apart so that neither stores nor loads meet in a bank, and of the block's buffer. 0: none are.
+// Pixels or channels that are dealt at a time where words are read, and neighbours of a load.
+constexpr std::int64_t kWordGroup = 32;
+constexpr std::int64_t kWordRun = 4;
+
+// Results that a warp exchanges at a time where ldmatrix turns the filter: elements of a row of
+// them, apart so that neither stores nor loads meet in a bank, and of the block's buffer. 0: none.
 constexpr std::int64_t kExchangeRows = 16;
 constexpr std::int64_t kExchangeVec = 4;
 std::int64_t exchange_row(const CoreTile &tile);
-std::int64_t exchange_elems(const CoreRoles &roles, const CoreTile &tile);
+std::int64_t exchange_elems(const Gemm &gemm);
 
 // Steps of the depth alone; each is a window of a tile where a pipe holds windows.
 std::int64_t windows_of_tile(const Gemm &gemm);

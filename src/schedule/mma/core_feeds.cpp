@@ -72,7 +72,8 @@ bool copies_alike(const Group &group, const Gemm &gemm, const CoreFeed &feed, in
   const bool is_first = extra == feed.copied.front();
   if (is_first ? other != type : size_bytes(other) != size_bytes(type))
     return false;
-  if (no_core_roles(read) || !(core_roles(read, gemm.schedule) == gemm.roles))
+  if (no_core_roles(read, is_wgmma(*gemm.core().op)) ||
+      !(core_roles(read, gemm.schedule) == gemm.roles))
     return false;
   const Gemm other_gemm = gemm_of(read, gemm.schedule);
   if (!is_wgmma(*gemm.core().op) || has_loading_warps(gemm.schedule))

@@ -127,7 +127,7 @@ std::optional<std::string> excluded(const Gemm &gemm) {
 
 std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule,
                                       const Target &target) {
-  if (Reason reason = no_core_roles(nest))
+  if (Reason reason = no_core_roles(nest, is_wgmma(*schedule.core.op)))
     return reason;
   if (Reason reason = wrong_core_target(nest, schedule, target))
     return reason;

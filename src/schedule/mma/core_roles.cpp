@@ -14,7 +14,6 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kTurnedBytes = 2;  // of an element that ldmatrix can turn
 constexpr std::int64_t kLongestRow = 128; // bytes of a step's depth
 
 // How both inputs lie, for one way to call them data and filter.
@@ -28,9 +27,9 @@ struct Sides {
   bool data_apart = false;
 };
 
-bool can_turn(const Nest &nest) {
+bool can_turn(const Nest &nest, bool is_of_wgmma) {
   return std::all_of(nest.inputs.begin(), nest.inputs.end(), [&](const nest::Operand &input) {
-    return size_bytes(type_of(nest, input)) == kTurnedBytes;
+    return turned_operands(type_of(nest, input), is_of_wgmma) != Turned::Never;
   });
 }
 
@@ -87,7 +86,7 @@ std::optional<Sides> gathered_sides(const Nest &nest, Roles roles) {
   return Sides{.roles = std::move(roles), .depth = depth, .data_apart = true};
 }
 
-std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
+std::optional<Sides> sides_of(const Nest &nest, Roles roles, bool is_of_wgmma) {
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Operand &filter = nest.inputs[at(roles.filter)];
   const Ids<IndexId> reduced = reduced_indices(nest);
@@ -99,7 +98,7 @@ std::optional<Sides> sides_of(const Nest &nest, Roles roles) {
     }
   if (reduced.empty())
     return {};
-  if (!can_turn(nest))
+  if (!can_turn(nest, is_of_wgmma))
     return gathered_sides(nest, std::move(roles));
   Sides sides{.pixel = first_contiguous(data, roles.pixels)};
   sides.channel = first_contiguous(filter, roles.channels);
@@ -156,10 +155,10 @@ std::optional<Sides> sides_under_window(const Nest &nest, const Roles &roles) {
   if (is_data == has_window(nest, nest.inputs[at(roles.filter)]))
     return {};
   const Roles as_data = is_data ? roles : exchanged(roles);
-  std::optional<Sides> walked = sides_of(nest, as_data);
+  std::optional<Sides> walked = sides_of(nest, as_data, true);
   if (walked && walked->depth && !walked->pixel && !walked->data_apart)
     return walked;
-  std::optional<Sides> dealt = sides_of(nest, exchanged(as_data));
+  std::optional<Sides> dealt = sides_of(nest, exchanged(as_data), true);
   return dealt && dealt->pixel && dealt->channel ? dealt : std::nullopt;
 }
 
@@ -169,7 +168,7 @@ std::optional<Sides> sides_of(const Nest &nest, bool is_of_wgmma) {
   const std::optional<Roles> roles = roles_of(nest);
   if (!roles || roles->channels.empty() || roles->pixels.empty())
     return {};
-  std::optional<Sides> plain = sides_of(nest, *roles);
+  std::optional<Sides> plain = sides_of(nest, *roles, is_of_wgmma);
   if (is_of_wgmma)
     if (std::optional<Sides> sides = sides_under_window(nest, *roles))
       return sides;
@@ -177,7 +176,7 @@ std::optional<Sides> sides_of(const Nest &nest, bool is_of_wgmma) {
   const bool exchanges =
       out.coeff[at(roles->channels.front())] != 1 &&
       (out.coeff[at(roles->pixels.front())] == 1 || (plain && has_near_pixels(*plain, out)));
-  std::optional<Sides> other = sides_of(nest, exchanged(*roles));
+  std::optional<Sides> other = sides_of(nest, exchanged(*roles), is_of_wgmma);
   const auto is_refused = [](const std::optional<Sides> &sides) {
     return !sides || (sides->pixel && !sides->channel);
   };
@@ -239,13 +238,16 @@ bool is_contiguous(const nest::Operand &operand, IndexId index) {
   return false;
 }
 
-std::optional<std::string> no_core_roles(const Nest &nest) {
+std::optional<std::string> no_core_roles(const Nest &nest, bool is_of_wgmma) {
   const std::optional<Roles> roles = roles_of(nest);
   if (!roles || !nest.constraints.empty() || roles->channels.empty() || roles->pixels.empty())
     return "it is not an unconstrained sum of products of inputs that have indices of their own";
-  if (sides_of(nest, false))
+  if (sides_of(nest, is_of_wgmma))
     return {};
-  return "no reduced index, nor for elements of 2 bytes its own, lies contiguously in each input";
+  return can_turn(nest, is_of_wgmma)
+             ? "neither a reduced index nor its own lies contiguously in each input"
+             : "no reduced index lies contiguously in each input, whose elements are read no other "
+               "way";
 }
 
 CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {

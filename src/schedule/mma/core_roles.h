@@ -15,7 +15,8 @@ namespace tilefuse::schedule {
 
 using nest::IndexId;
 
-// Roles of the indices; requires no_core_roles(nest) to give no reason.
+// Roles of the indices; requires no_core_roles to give no reason for the schedule's instruction, or
+// for one of a warp where it has none.
 struct CoreRoles {
   int data = 0; // inputs
   int filter = 1;
@@ -46,8 +47,8 @@ struct CoreRoles {
 // The index moves the operand by single elements, through a dimension that is not checked.
 bool is_contiguous(const nest::Operand &operand, IndexId index);
 
-// Why no matrix instruction can compute the nest, or nothing when some can.
-std::optional<std::string> no_core_roles(const nest::Nest &nest);
+// Why no matrix instruction of a warp, or of four, can compute the nest; nothing when some can.
+std::optional<std::string> no_core_roles(const nest::Nest &nest, bool is_of_wgmma);
 CoreRoles core_roles(const nest::Nest &nest, const Schedule &schedule);
 // The types of both inputs; nothing where no_core_roles() gives a reason.
 struct SideTypes {

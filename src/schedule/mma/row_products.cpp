@@ -46,11 +46,12 @@ Reason wrong_tile(const Gemm &gemm) {
 }
 
 Reason wrong_product(const Nest &nest, const Schedule &own, const Target &target) {
-  if (Reason reason = no_core_roles(nest))
+  if (Reason reason = no_core_roles(nest, false))
     return reason;
-  const auto is_plain = [](const CoreRoles &roles) {
+  const auto is_plain = [&](const CoreRoles &roles) {
     return !roles.data_turned && !roles.data_apart && roles.depths.size() == 1 &&
-           roles.walked.empty() && roles.channels.size() == 1;
+           roles.walked.empty() && roles.channels.size() == 1 &&
+           !(roles.filter_turned && own.core.op->b.turned == Turned::Words);
   };
   if (own.splits.size() != nest.indices.size() || !has_core(own) || is_wgmma(*own.core.op) ||
       !is_plain(core_roles(nest, own)))

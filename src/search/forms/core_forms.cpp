@@ -145,7 +145,7 @@ Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
 
 std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
-  const CoreOp *op = no_core_roles(nest) ? nullptr : core_op_for(nest, tf32);
+  const CoreOp *op = no_core_roles(nest, false) ? nullptr : core_op_for(nest, tf32);
   if (op == nullptr)
     return found;
   for (TileSizes sizes : kWarpTiles)
@@ -189,7 +189,7 @@ NamedSchedule blocks_schedule(const Nest &nest, const Target &target) {
 } // namespace
 
 NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const Target &target) {
-  if (const std::optional<std::string> reason = no_core_roles(nest))
+  if (const std::optional<std::string> reason = no_core_roles(nest, false))
     return misfit(name, *reason);
   if (name == kBlocks)
     return blocks_schedule(nest, target);

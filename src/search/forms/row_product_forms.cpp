@@ -51,7 +51,7 @@ std::vector<Schedule> row_product_schedules(const poly::Group &group, const Targ
   const poly::MemberId first = poly::first_product(group);
   const Nest &nest = member_nest(group, first);
   std::vector<Schedule> found;
-  if (schedule::no_core_roles(nest) || schedule::no_core_roles(group.anchor))
+  if (schedule::no_core_roles(nest, false) || schedule::no_core_roles(group.anchor, false))
     return found;
   const CoreOp *one = schedule::core_op_for(nest, false);
   const CoreOp *two = schedule::core_op_for(group.anchor, false);

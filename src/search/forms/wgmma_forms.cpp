@@ -209,7 +209,7 @@ void append(std::vector<Schedule> &found, std::vector<Schedule> more) {
 }
 
 bool can_run(const Nest &nest, const Target &target) {
-  return !no_core_roles(nest) && has(target, Feature::WarpgroupMatrix);
+  return !no_core_roles(nest, true) && has(target, Feature::WarpgroupMatrix);
 }
 
 // Tiles that take about as long as their results, for whose boxes a ring gives up a buffer, or wide
@@ -358,7 +358,7 @@ NamedSchedule on_clusters(const Nest &nest, const std::vector<Schedule> &all,
 } // namespace
 
 NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, const Target &target) {
-  if (const std::optional<std::string> reason = no_core_roles(nest))
+  if (const std::optional<std::string> reason = no_core_roles(nest, true))
     return misfit(name, *reason);
   const auto *named = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind &each) {
     return name == each.name || name == each.tf32_name;
