@@ -102,6 +102,7 @@ std::vector<ConvProblem> problems_of(const Options &options) {
   for (ConvProblem &problem : problems) {
     problem.batch = options.batch;
     problem.type = type_of(options.type);
+    problem.tf32 = options.type == "tf32";
     problem.epilogue = epilogue_of(options.epilogue);
     problem.in_blocks = options.blocks;
   }

@@ -160,6 +160,7 @@ program::Program program_of(const ConvProblem &problem, Direction direction) {
     program = program::gradient(program, {.by = {program.inputs[by]}});
   }
   program = model::simplify(program);
+  program.tf32 = problem.tf32;
   give_data(program);
   return program;
 }

@@ -27,6 +27,7 @@ struct ConvProblem {
   std::int64_t taps_y = 1, taps_x = 1;
   std::int64_t stride = 1, dilation = 1, pad = 0;
   DType type = DType::F16;
+  bool tf32 = false; // products of f32 may be rounded to it
   Epilogue epilogue = Epilogue::Plain;
   bool in_blocks = false; // channels in blocks of 32 outside the pixels; 8-bit forward only
   int dims = 2;           // spatial ones: x, y, z; taps along z are as many as along y

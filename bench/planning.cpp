@@ -63,8 +63,11 @@ program::Program in_int8(const onnx_import::Model &model, const Options &options
 
 program::Program in_precision(const Network &network, const std::string &precision,
                               const Options &options) {
-  if (precision == "f32" || precision == "tf32")
-    return network.simple;
+  if (precision == "f32" || precision == "tf32") {
+    program::Program program = network.simple;
+    program.tf32 = precision == "tf32";
+    return program;
+  }
   if (precision == "int8")
     return in_int8(network.model, options);
   return program::with_precision(network.simple, *parse_dtype(precision)).program;
@@ -95,9 +98,7 @@ void plan(const Network &network, const Options &options, const Target &target) 
       runtime::KernelCache cache("", [](const std::string &) {});
       search::KeptChoices kept(&cache, target);
       const model::SessionOptions session = {
-          .fusion = {*poly::parse_fuse_level(level), options.quota},
-          .tf32 = precision == "tf32",
-          .is_simplified = true};
+          .fusion = {*poly::parse_fuse_level(level), options.quota}, .is_simplified = true};
       const program::Program given = in_precision(network, precision, options);
       const double begin = cpu_seconds();
       const model::Compiled compiled = options.build

@@ -61,7 +61,6 @@ void run(const Options &options) {
       model::apply_precision(step.program, precision, device.target());
   model::SessionOptions session{.is_simplified = applied.is_simplified};
   session.fusion.level = *poly::parse_fuse_level(options.fuse);
-  session.tf32 = applied.tf32;
   if (options.program) {
     const program::Program program =
         model::prepare(applied.program, device.target(), {.is_simplified = applied.is_simplified});

@@ -75,7 +75,6 @@ std::string explain(Network &network, const InputTypes &types, const std::string
   report::ScheduleOptions how{.target = target,
                               .device = engine.device.get(),
                               .records = engine.records.get(),
-                              .tf32 = applied.tf32,
                               .split = options.split,
                               .layout = options.layout,
                               .sections = report::parse_sections("")};

@@ -61,10 +61,6 @@ struct Ignored {
 Choice choose(const poly::Group &group, const runtime::Device &device,
               const SessionOptions &options, search::KeptChoices &kept, Ignored &ignored) {
   const std::string algorithm = schedule_algorithm(options.algorithm);
-  if (options.tf32 && algorithm.empty() && group.producers.empty())
-    if (std::optional<schedule::Schedule> rounded = kept.schedule_if_any(
-            "pick tf32", group, [&] { return search::pick_tf32(group.anchor, device.target()); }))
-      return {std::move(*rounded), "model, tf32 allowed"};
   if (algorithm.empty()) {
     std::string reason;
     Choice choice = choose_schedule(options.records, group, device, &reason, &kept);
@@ -261,13 +257,13 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
   const Stopwatch watch;
   Compiled compiled;
   std::vector<std::string> refused;
-  const program::Program prepared = prepare(program, device.target(),
-                                            {.algorithm = options.algorithm,
-                                             .is_simplified = options.is_simplified,
-                                             .composes =
-                                                 options.fusion.level != poly::FuseLevel::None,
-                                             .refused = &refused,
-                                             .passes = options.passes});
+  const program::Program prepared =
+      prepare(program, device.target(),
+              {.algorithm = options.algorithm,
+               .is_simplified = options.is_simplified,
+               .composes = options.fusion.level != poly::FuseLevel::None,
+               .refused = &refused,
+               .passes = options.passes});
   for (const std::string &reason : refused)
     if (options.warn)
       options.warn(reason);

@@ -18,9 +18,11 @@ AppliedPrecision allow_tf32(const program::Program &program, const Target &targe
                             target.name),
                 {}, {"use a cuda device, or precision f16 or bf16"});
   const std::string text =
-      "precision tf32: stored in f32; schedules named mma_tf32 round the operands of products to "
-      "tf32 and add in f32\n";
-  return {.program = program, .tf32 = true, .summary = text, .text = text};
+      "precision tf32: stored in f32; matrix units round the operands of products to tf32 and add "
+      "in f32\n";
+  AppliedPrecision applied{.program = program, .summary = text, .text = text};
+  applied.program.tf32 = true;
+  return applied;
 }
 
 // As the model says; of a quantised one it is told what is computed in integers.

@@ -19,7 +19,6 @@ namespace tilefuse::model {
 
 struct AppliedPrecision {
   program::Program program;
-  bool tf32 = false;
   bool is_simplified = false; // the type was applied to what model::simplify gave
   std::string summary;        // a line for people; empty when there is nothing to say
   std::string text;           // the same with a line per exception

@@ -16,7 +16,6 @@ struct SessionOptions {
   std::string split = "auto";  // of reductions (search/network/split_groups.h)
   std::string layout = "auto"; // of activations (search/network/layout_choice.h)
   search::FusionSettings fusion;
-  bool tf32 = false;        // products of f32 may be rounded to tf32
   bool side_by_side = true; // several kernels in a launch (search/network/launches.h)
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
   bool is_simplified = false;              // nothing is left for simplify to do (model/passes.h)

@@ -38,6 +38,14 @@ DType input_type(const Nest &nest, std::size_t input) {
   return type == DType::Bool ? DType::I32 : type;
 }
 
+bool multiplies_f32(const Nest &nest) {
+  return nest.agg == program::Agg::Sum && nest.comb == program::Comb::Mul &&
+         nest.acc_type == DType::F32 &&
+         std::all_of(nest.inputs.begin(), nest.inputs.end(), [&](const Operand &input) {
+           return nest.slots[input.slot].type == DType::F32;
+         });
+}
+
 double initial_value(program::Agg agg, DType type) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   switch (agg) {

@@ -104,6 +104,7 @@ struct Nest {
   program::Agg agg = program::Agg::Assign;
   program::Comb comb = program::Comb::None;
   DType acc_type = DType::F32; // the type products and sums are kept in
+  bool tf32 = false;           // operands of products may be rounded to a mantissa of 10 bits
   std::vector<Operand> inputs; // 0 for a pure map, or takes_operands(comb, …)
   program::Expr term;          // Comb::Term: of the inputs; all leaves and the value in acc_type
   std::vector<Constraint> constraints;
@@ -123,6 +124,8 @@ Linear flat(const Operand &operand, std::size_t indices);
 DType input_type(const Nest &nest, std::size_t input);
 // Value the accumulator starts from: 0, 1, or the lowest / highest value of the type.
 double initial_value(program::Agg agg, DType type);
+// Whether it is a sum of products of f32.
+bool multiplies_f32(const Nest &nest);
 // Points of the output indices: elements that the nest writes.
 std::int64_t output_points(const Nest &nest);
 // Operations of an expression.

@@ -84,7 +84,7 @@ std::string acc_text(const Nest &nest) {
   for (const auto &[comb, name] : kCombs)
     if (comb == nest.comb)
       out += fmt::format(" {}", name);
-  return out + "\n";
+  return out + (nest.tf32 ? " tf32\n" : "\n");
 }
 
 class NestParser {
@@ -169,6 +169,7 @@ private:
     for (const auto &[comb, name] : kCombs)
       if (nest_.comb == Comb::None && scanner_.accept(name))
         nest_.comb = comb;
+    nest_.tf32 = scanner_.accept("tf32");
   }
 
   Operand operand() {

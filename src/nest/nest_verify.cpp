@@ -169,6 +169,7 @@ void verify_inputs(const Nest &nest) {
           fmt::format("the combination cannot take {} inputs", nest.inputs.size()));
   for (std::size_t i = 0; i < nest.inputs.size(); ++i)
     verify_operand(nest, nest.inputs[i], fmt::format("in {}", i));
+  require(nest, !nest.tf32 || multiplies_f32(nest), "tf32 is for products of f32");
   verify_picks(nest);
 }
 

@@ -2,6 +2,8 @@
 #include "program/drop_dead.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/index.h"
 
@@ -55,6 +57,7 @@ Program drop_dead(const Program &program) {
   const std::vector<bool> live = find_live(program);
   Program result;
   result.name = program.name;
+  result.tf32 = program.tf32;
   std::vector<TensorId> renamed(program.tensors.size());
   for (std::size_t i = 0; i < program.tensors.size(); ++i)
     if (live[i])
@@ -78,6 +81,25 @@ Program with_statements(Program program, std::vector<Statement> statements, bool
     program = drop_dead(program);
   verify(program);
   return program;
+}
+
+Program alone(Program program, std::vector<Statement> statements) {
+  std::set<TensorId> inputs, computed;
+  for (const Statement &statement : statements) {
+    for (TensorId id : reads(statement))
+      if (computed.count(id) == 0 && program[id].role != Role::Constant)
+        inputs.insert(id);
+    computed.insert(statement.out);
+  }
+  for (Tensor &tensor : program.tensors)
+    if (tensor.role == Role::Input)
+      tensor.role = Role::Temporary;
+  for (TensorId id : inputs)
+    program[id].role = Role::Input;
+  program.inputs = {inputs.begin(), inputs.end()};
+  program.outputs = {statements.back().out};
+  program.statements = std::move(statements);
+  return drop_dead(program);
 }
 
 } // namespace tilefuse::program

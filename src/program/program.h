@@ -158,6 +158,7 @@ struct Program {
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
   std::vector<Statement> statements; // in an order in which they can run
+  bool tf32 = false; // products of f32 may round their operands to a mantissa of 10 bits
 
   const Tensor &operator[](TensorId id) const { return tensors[at(id)]; }
   Tensor &operator[](TensorId id) { return tensors[at(id)]; }

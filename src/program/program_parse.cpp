@@ -24,6 +24,7 @@ public:
   Program parse() {
     scanner_.expect("program");
     program_.name = scanner_.expect_string("the program's name");
+    program_.tf32 = scanner_.accept("tf32");
     scanner_.expect("{");
     while (!scanner_.accept("}"))
       line();

@@ -153,7 +153,8 @@ std::string to_text(const Affine &affine, std::span<const std::string> indices) 
 }
 
 std::string to_text(const Program &program) {
-  std::string text = fmt::format("program {} {{\n", quoted(program.name));
+  std::string text =
+      fmt::format("program {}{} {{\n", quoted(program.name), program.tf32 ? " tf32" : "");
   text += declarations_text(program);
   for (const Statement &statement : program.statements) {
     const std::string body =

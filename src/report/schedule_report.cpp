@@ -56,9 +56,6 @@ ExplainedGroup explain_group(const poly::Group &group, const ScheduleOptions &op
           : model::Choice{found.empty() ? search::pick(group, options.target)
                                         : found.front().schedule,
                           "model"};
-  if (options.tf32 && group.producers.empty())
-    if (std::optional<schedule::Schedule> rounded = search::pick_tf32(group.anchor, options.target))
-      chosen = {std::move(*rounded), "model, tf32 allowed"};
   std::optional<MeasuredKernel> measured =
       options.device != nullptr ? measure(group, chosen.schedule, *options.device) : std::nullopt;
   ExplainedGroup explained =

@@ -28,7 +28,6 @@ struct ScheduleOptions {
   // it, by its tuning records where there are any.
   runtime::Device *device = nullptr;
   runtime::RecordStore *records = nullptr;
-  bool tf32 = false;           // products of f32 may be rounded to tf32
   std::string split = "auto";  // of reductions (search/network/split_groups.h)
   std::string layout = "auto"; // of activations (search/network/layout_choice.h)
   Sections sections;

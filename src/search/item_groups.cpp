@@ -186,7 +186,7 @@ std::vector<Candidate> mapped_candidates(const poly::Group &group, const Target 
     least = std::min(least, estimate.seconds);
     found.push_back({std::move(schedule), std::move(estimate)});
   };
-  for (Schedule &schedule : search::fed_core_schedules(group, target, false))
+  for (Schedule &schedule : search::fed_core_schedules(group, target, group.anchor.tf32))
     add(std::move(schedule));
   // A copy spreads to windows of matrix units alone.
   const bool spreads = schedule::spread_of(group).has_value();

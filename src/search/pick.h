@@ -36,7 +36,4 @@ private:
 
 schedule::Schedule pick(const nest::Nest &nest, const Target &target);
 
-// The best schedule that rounds f32 operands to tf32, where it is predicted to beat pick()'s.
-std::optional<schedule::Schedule> pick_tf32(const nest::Nest &nest, const Target &target);
-
 } // namespace tilefuse::search

@@ -196,12 +196,12 @@ std::vector<Schedule> work_item_forms(const nest::Nest &nest, const Target &targ
   forms.add_products();
   forms.add_streams();
   forms.add_direct();
-  std::vector<Schedule> all = search::wgmma_schedules(nest, target, false);
+  std::vector<Schedule> all = search::wgmma_schedules(nest, target, nest.tf32);
   const auto append = [&](std::vector<Schedule> others) {
     std::move(others.begin(), others.end(), std::back_inserter(all));
   };
   append(search::wgmma_part_schedules(nest, target, all));
-  append(search::core_schedules(nest, target, false));
+  append(search::core_schedules(nest, target, nest.tf32));
   append(forms.take());
   return all;
 }

@@ -23,7 +23,6 @@ bool uses(const std::vector<model::PlannedArgument> &launch, program::BufferId b
 } // namespace
 
 model::SessionOptions with(model::SessionOptions options, const model::AppliedPrecision &applied) {
-  options.tf32 = applied.tf32;
   options.is_simplified = applied.is_simplified;
   return options;
 }

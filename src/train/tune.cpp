@@ -10,9 +10,6 @@ namespace tilefuse::train {
 model::TuneReport tune_step(const Recipe &recipe, runtime::Device &device,
                             runtime::KernelCache &cache, runtime::RecordStore &records,
                             model::TuneOptions options) {
-  if (recipe.precision == "tf32")
-    throw Error(ErrorCode::Unsupported, "tuning keeps to the arithmetic of the recipe, not tf32",
-                {}, {"precision f16 and bf16 can be tuned"});
   const Setup setup(recipe);
   const CutStep cut = cut_step(gradients_program(setup.model, setup.pool, setup.task),
                                recipe.precision, device.target());

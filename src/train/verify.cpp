@@ -41,7 +41,6 @@ model::VerifyReport verify(const program::Program &program, const std::string &p
                            runtime::KernelCache &cache, model::VerifyOptions options) {
   const model::AppliedPrecision applied =
       model::apply_precision(program, precision == "f32" ? "" : precision, device.target());
-  options.session.tf32 = applied.tf32;
   options.session.is_simplified = applied.is_simplified;
   return model::verify_model(applied.program, inputs, device, cache, options);
 }

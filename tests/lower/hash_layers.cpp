@@ -163,7 +163,7 @@ std::vector<Column> columns_of(const std::string &list, Direction direction, std
 Cell chosen(const program::Program &program, const Column &column) {
   const bench::TargetDevice device(target_row(column.row));
   search::KeptChoices kept(nullptr, device.target());
-  model::Compiled compiled = model::choose_kernels(program, device, kept, {.tf32 = column.tf32});
+  model::Compiled compiled = model::choose_kernels(program, device, kept, {});
   Cell cell{column.name(), {}, {}};
   for (const model::CompiledLaunch &each : compiled.launches)
     add_launch(cell, each.launch, device.target());
@@ -176,6 +176,7 @@ std::vector<Cell> cells_of(ConvProblem problem, const std::string &list, Directi
     problem.epilogue = bench::Epilogue::Relu;
   for (const Column &column : columns_of(list, direction, problem.batch)) {
     problem.type = column.type;
+    problem.tf32 = column.tf32;
     cells.push_back(chosen(program_of(problem, direction), column));
   }
   return cells;

@@ -10,6 +10,7 @@
 #include "model/core_cases.h"
 #include "model/oracle/check.h"
 #include "schedule/text.h"
+#include "search/pick.h"
 
 namespace tilefuse::model {
 namespace {
@@ -108,6 +109,18 @@ TEST(CoreGradient, WordsAreTurnedByLoads) {
       const std::vector<poly::Group> groups = gradients(problem, by);
       EXPECT_GT(check_tiles(groups, 17), 0) << to_text(groups.front().anchor);
     }
+  }
+}
+
+// Where the nest says that its products may be rounded, and nowhere else.
+TEST(CoreGradient, SearchRoundsWhatMayBe) {
+  const Target target = h200();
+  for (const By by : {By::Input, By::Filter}) {
+    poly::Group group =
+        gradients({.n = 8, .h = 14, .w = 14, .c = 64, .k = 64, .type = "f32"}, by).front();
+    EXPECT_FALSE(has_core(search::pick(group.anchor, target)));
+    group.anchor.tf32 = true;
+    EXPECT_TRUE(has_core(search::pick(group.anchor, target))) << to_text(group.anchor);
   }
 }
 

@@ -127,7 +127,7 @@ TEST_F(KeptChoicesTest, NothingFoundIsAnAnswer) {
   for (const int searches : {1, 0}) {
     runtime::KernelCache cache(path_.string(), {});
     search::KeptChoices kept(&cache, target_);
-    EXPECT_EQ(kept.schedule_if_any("pick tf32", group, [] { return std::nullopt; }), std::nullopt);
+    EXPECT_EQ(kept.schedule_if_any("pick of 64", group, [] { return std::nullopt; }), std::nullopt);
     EXPECT_EQ(kept.searched(), searches);
     kept.write();
   }

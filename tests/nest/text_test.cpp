@@ -93,6 +93,15 @@ TEST(NestText, RoundTrips) {
   }
 }
 
+TEST(NestText, SaysWhatMayBeRounded) {
+  const std::string rounded = replaced(kConv, "sum mul", "sum mul tf32");
+  const nest::Nest nest = nest::parse_nest(rounded);
+  EXPECT_TRUE(nest.tf32);
+  EXPECT_EQ(nest::to_text(nest), rounded);
+  EXPECT_EQ(parse_error(replaced(rounded, "sum mul", "sum add")), ErrorCode::Shape);
+  EXPECT_EQ(parse_error(replaced(rounded, "acc f32", "acc f64")), ErrorCode::Shape);
+}
+
 TEST(NestText, KeepsTypesOfThePost) {
   const nest::Nest nest = nest::parse_nest(kConv);
   EXPECT_EQ(nest.post.type, DType::F16);

@@ -8,7 +8,7 @@
 namespace tilefuse::program {
 namespace {
 
-const std::string kDemo = R"(program "demo" {
+const std::string kDemo = R"(program "demo" tf32 {
   input %0 "x" : f32[1, 3, 8, 8]
   const %1 "w" : f32[4, 3, 3, 3] hash "00ff"
   const %9 "fill" : f32[1, 4, 8, 8]

@@ -113,7 +113,6 @@ report::Explanation explain_schedules(const program::Program &program, const Arg
                 {"tilefuse opt --schedule FILE takes a schedule of your own"});
   report::ScheduleOptions options;
   options.target = target_of(args, on);
-  options.tf32 = args.on.precision == "tf32";
   options.device = on.device.get();
   options.records = on.records.get();
   if (args.candidates > 0)

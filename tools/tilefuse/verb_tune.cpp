@@ -89,9 +89,6 @@ report::Table tune_table(const model::TuneReport &report) {
 model::TuneReport tune_program(const TuneArguments &args, runtime::Device &device,
                                runtime::KernelCache &cache, runtime::RecordStore &records,
                                model::TuneOptions options, report::Document &document) {
-  if (args.model.precision == "tf32")
-    throw Error(ErrorCode::Unsupported, "tuning keeps to the arithmetic of the model, not tf32", {},
-                {"--precision f16 and bf16 can be tuned"});
   const model::AppliedPrecision applied = model::apply_precision(
       import(args.model), args.model.precision, device.target(), args.model.passes.get());
   add_prose(document, "precision", applied.summary, kLabel, args.out.is_wide);

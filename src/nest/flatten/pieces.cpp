@@ -382,6 +382,7 @@ FlatStatement PieceBuilder::computed(const Space &space, bool reaches_all) const
   }
   nest.out = operand(builder, statement_.out, 0, variables);
   nest.acc_type = kept_type(reaches_all);
+  nest.tf32 = stored_.program.tf32 && multiplies_f32(nest);
   add_constraints(nest, row, variables);
   nest.post = post(nest, reaches_all);
   nest.name = stem(nest);

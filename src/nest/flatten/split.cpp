@@ -182,6 +182,7 @@ private:
                 .agg = nest_.agg,
                 .comb = nest_.comb,
                 .acc_type = nest_.acc_type,
+                .tf32 = nest_.tf32,
                 .inputs = nest_.inputs,
                 .term = nest_.term,
                 .constraints = nest_.constraints,
