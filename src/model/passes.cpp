@@ -20,6 +20,7 @@
 #include "program/rewrite/pad_channels.h"
 #include "program/rewrite/read_broadcast.h"
 #include "program/rewrite/rewrite.h"
+#include "search/network/filter_choice.h"
 #include "search/network/first_layer_choice.h"
 #include "target/features.h"
 
@@ -45,9 +46,7 @@ Program rewrite(const Program &in, const PassInput &with) {
   return program::rewrite(in, with.algorithm, with.refused);
 }
 
-Program read_broadcast(const Program &in, const PassInput &) {
-  return program::read_broadcast(in);
-}
+Program read_broadcast(const Program &in, const PassInput &) { return program::read_broadcast(in); }
 
 Program compose_maps(const Program &in, const PassInput &) { return program::compose_maps(in); }
 
@@ -64,6 +63,10 @@ Program join_groups(const Program &in, const PassInput &with) {
 
 Program widen_first_layers(const Program &in, const PassInput &with) {
   return search::lay_out_first_layers(in, *with.target);
+}
+
+Program store_filters(const Program &in, const PassInput &with) {
+  return search::store_filters(in, *with.target);
 }
 
 Program pad_channels(const Program &in, const PassInput &) {
@@ -95,6 +98,7 @@ constexpr ProgramPass kPasses[] = {
     {"merge_sums", PassStage::Compose, "", merge_sums},
     {"join_groups", PassStage::LayOut, "", join_groups},
     {"widen_first_layers", PassStage::LayOut, "", widen_first_layers},
+    {"store_filters", PassStage::LayOut, "", store_filters},
     {"pad_channels", PassStage::LayOut, "", pad_channels},
     {kChooseLayout, PassStage::Place, "tensors have no place in memory before it", nullptr},
 };

@@ -163,7 +163,8 @@ TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
             (std::vector<std::string>{"integer_products", "fold_constants", "absorb_movement",
                                       "fold_scales", "narrow_integers", "drop_dead", "rewrite",
                                       "read_broadcast", "compose_maps", "join_sums", "merge_sums",
-                                      "join_groups", "widen_first_layers", "pad_channels"}));
+                                      "join_groups", "widen_first_layers", "store_filters",
+                                      "pad_channels"}));
 }
 
 } // namespace

@@ -136,6 +136,10 @@ private:
 
 } // namespace
 
+bool suits_matrix_units(const Program &program, DType type) {
+  return is_float(type) && (size_bytes(type) == 2 || (program.tf32 && type == DType::F32));
+}
+
 std::optional<Convolution> as_convolution(const Contraction &body) { return Reading(body).run(); }
 
 } // namespace tilefuse::program

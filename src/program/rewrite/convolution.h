@@ -42,6 +42,9 @@ struct Convolution {
   std::vector<Spatial> spatial; // in the data's order: rows before columns
 };
 
+// Whether matrix units multiply floats of the type: those of 2 bytes, and f32 that may be rounded.
+bool suits_matrix_units(const Program &program, DType type);
+
 // Data is the first operand, the filter the second.
 std::optional<Convolution> as_convolution(const Contraction &body);
 

@@ -3,7 +3,6 @@
 
 #include <iterator>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/index.h"
@@ -16,8 +15,6 @@
 
 namespace tilefuse::program {
 namespace {
-
-constexpr std::int64_t kMostBytes = 2; // of an element
 
 class Widening {
 public:
@@ -56,26 +53,6 @@ private:
     return true;
   }
 
-  // A program of these statements, the last of which has the result.
-  static Program alone(Program program, std::vector<Statement> statements) {
-    std::set<TensorId> inputs, computed;
-    for (const Statement &statement : statements) {
-      for (TensorId id : reads(statement))
-        if (computed.count(id) == 0 && program[id].role != Role::Constant)
-          inputs.insert(id);
-      computed.insert(statement.out);
-    }
-    for (Tensor &tensor : program.tensors)
-      if (tensor.role == Role::Input)
-        tensor.role = Role::Temporary;
-    for (TensorId id : inputs)
-      program[id].role = Role::Input;
-    program.inputs = {inputs.begin(), inputs.end()};
-    program.outputs = {statements.back().out};
-    program.statements = std::move(statements);
-    return drop_dead(program);
-  }
-
   // A convolution without gradients.
   bool widen(const Statement &statement, std::vector<Statement> &wide) {
     const auto *body = std::get_if<Contraction>(&statement.body);
@@ -100,8 +77,9 @@ private:
     const Tensor &filter = tensor(conv.filter);
     const DType type = tensor(conv.data).type;
     return tensor(conv.data).shape[conv.channel_in_data] <= kMostTapChannels &&
-           (is_byte(type) ? is_byte(filter.type) : is_float(type) && type == filter.type) &&
-           size_bytes(type) <= kMostBytes && conv.spatial.back().window.dilation == 1;
+           (is_byte(type) ? is_byte(filter.type)
+                          : suits_matrix_units(result_.program, type) && type == filter.type) &&
+           conv.spatial.back().window.dilation == 1;
   }
 
   // Of the result along each spatial dimension.

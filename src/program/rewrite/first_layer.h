@@ -33,7 +33,8 @@ struct WidenedFirstLayers {
 // Whether a statement is to be computed in the other form: two programs of it alone.
 using TakesForm = std::function<bool(const Program &plain, const Program &widened)>;
 
-// Of convolutions of integers of 8 bits or of floats of 2 bytes, whose taps along the last
+// Of convolutions of integers of 8 bits, of floats of 2 bytes or of f32 that may be rounded
+// (Program::tf32), whose taps along the last
 // spatial dimension of the data are neighbours, and their gradients; where `takes` agrees.
 WidenedFirstLayers widen_first_layers(const Program &program, const TakesForm &takes);
 

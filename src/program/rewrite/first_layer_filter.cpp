@@ -51,7 +51,7 @@ bool sum_over_runs(Program &program, std::vector<Statement> &statements, const S
     return false;
   const Access &error = gradient->in[0], &data = gradient->in[1];
   const DType type = program[data.tensor].type;
-  if (!is_float(type) || size_bytes(type) != 2 || program[error.tensor].type != type)
+  if (!suits_matrix_units(program, type) || program[error.tensor].type != type)
     return false;
   Contraction forward = *gradient;
   forward.in = {data, {statement.out, gradient->out}};
@@ -76,8 +76,7 @@ bool sum_over_runs(Program &program, std::vector<Statement> &statements, const S
   filter.shape = rows.filter_parts();
   const TensorId parts = program.add(std::move(filter));
   statements.push_back({parts, View{runs}, statement.origin});
-  statements.push_back(
-      {statement.out, taken_from(rows, parts), statement.origin + " filter"});
+  statements.push_back({statement.out, taken_from(rows, parts), statement.origin + " filter"});
   return true;
 }
 

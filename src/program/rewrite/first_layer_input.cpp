@@ -303,7 +303,7 @@ bool sum_over_blocks(Program &program, std::vector<Statement> &statements,
     return false;
   const Access &error = gradient->in[0], &filter = gradient->in[1];
   const DType type = program[error.tensor].type;
-  if (!is_float(type) || size_bytes(type) != 2 || program[filter.tensor].type != type)
+  if (!suits_matrix_units(program, type) || program[filter.tensor].type != type)
     return false;
   Contraction forward = *gradient;
   forward.in = {{statement.out, gradient->out}, filter};
