@@ -34,8 +34,8 @@ struct WidenedFirstLayers {
 using TakesForm = std::function<bool(const Program &plain, const Program &widened)>;
 
 // Of convolutions of integers of 8 bits, of floats of 2 bytes or of f32 that may be rounded
-// (Program::tf32), whose taps along the last
-// spatial dimension of the data are neighbours, and their gradients; where `takes` agrees.
+// (Program::tf32), whose taps along the last spatial dimension of the data are neighbours, and
+// their gradients; where `takes` agrees.
 WidenedFirstLayers widen_first_layers(const Program &program, const TakesForm &takes);
 
 } // namespace tilefuse::program
