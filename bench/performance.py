@@ -75,11 +75,12 @@ def training():
 
 
 def other_steps():
-    """Each step of ours beside the quickest of PyTorch's in the same call and type."""
+    """Each newest step of ours beside the quickest of PyTorch's in the same call and type."""
     note, rows = read_table("training_h200.csv")
     table = []
-    for row in (row for row in rows if row["who"] == "tilefuse"):
-        peers = [peer for peer in rows if peer["who"] != "tilefuse" and all(peer[key] == row[key] for key in ("network", "batch", "type", "call"))]
+    newest = {(row["network"], row["batch"], row["type"]): row for row in rows if row["who"] == "tilefuse"}
+    for row in newest.values():
+        peers = [peer for peer in rows if peer["who"].startswith("torch") and all(peer[key] == row[key] for key in ("network", "batch", "type", "call"))]
         if peers:
             best = min(peers, key=lambda peer: float(peer["ms"]))
             table.append([row["network"], row["batch"], row["type"], spread(row, "ms"), row["mb"], best["who"], best["ms"], best["mb"],
