@@ -80,6 +80,18 @@ TEST(FirstLayerGradient, GivesTheSameValues) {
     }
 }
 
+TEST(FirstLayerGradient, TakesF32ThatMayBeRounded) {
+  for (const std::size_t input : {0, 1}) {
+    Program before = gradient_of(with(kConvs[0], "f16", "f32"), input);
+    EXPECT_EQ(widen_first_layers(before, always).layers, 0);
+    before.tf32 = true;
+    const WidenedFirstLayers after = widen_first_layers(before, always);
+    EXPECT_EQ(after.layers, 1) << to_text(before);
+    EXPECT_TRUE(after.program.tf32);
+    EXPECT_EQ(testing::run(after.program), testing::run(before)) << to_text(after.program);
+  }
+}
+
 // Both by one program, whose pixels are stored once for the filter.
 TEST(FirstLayerGradient, TakesBothOfALayer) {
   const Program program = testing::program_of(kConvs[5]);

@@ -88,6 +88,20 @@ TEST(FirstLayer, GivesTheSameValues) {
   }
 }
 
+TEST(FirstLayer, TakesF32ThatMayBeRounded) {
+  for (const char *text : {kConvs[0], kConvs[3]}) {
+    std::string in_f32 = text;
+    for (std::size_t at = in_f32.find("f16"); at != std::string::npos; at = in_f32.find("f16"))
+      in_f32.replace(at, 3, "f32");
+    Program before = testing::program_of(in_f32);
+    EXPECT_EQ(widen_first_layers(before, always).layers, 0);
+    before.tf32 = true;
+    const WidenedFirstLayers after = widen_first_layers(before, always);
+    EXPECT_EQ(after.layers, 1) << text;
+    EXPECT_EQ(testing::run(after.program), testing::run(before)) << to_text(after.program);
+  }
+}
+
 TEST(FirstLayer, ReadsRunsOfFourChannels) {
   WidenedFirstLayers after = widen_first_layers(testing::program_of(kConvs[0]), always);
   const auto &body = std::get<Contraction>(statement_of(after.program, "y").body);
