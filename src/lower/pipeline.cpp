@@ -9,6 +9,7 @@
 #include "lower/code_version.h"
 #include "lower/mma/build_core.h"
 #include "lower/mma/row_products.h"
+#include "lower/share_reads.h"
 #include "lower/simt/build_loops.h"
 #include "lower/simt/fill_produce.h"
 #include "lower/unroll.h"
@@ -25,11 +26,13 @@ struct Pass {
   std::string_view name;
   kernel::Kernel (*run)(const kernel::Kernel &);
   bool unrolled_after;
+  bool for_items = false; // of kernels of work-items alone
 };
 
 // Every pass after build_loops, in order.
 constexpr std::array kPasses = {
     Pass{"unroll", unroll, true},
+    Pass{"share_reads", share_reads, true, true},
 };
 
 Lowered loops(const poly::Group &group, const schedule::Schedule &schedule, const Target &target) {
@@ -85,6 +88,8 @@ Lowered lower_part(const poly::Group &group, const schedule::Schedule &schedule,
     observer(0, builder.name, kernel);
   int number = 0;
   for (const Pass &pass : kPasses) {
+    if (pass.for_items && schedule.lanes != LaneKind::WorkItem)
+      continue;
     kernel = pass.run(kernel);
     kernel::verify(kernel, pass.unrolled_after);
     if (observer)

@@ -167,6 +167,28 @@ TEST(WorkItemModel, ScatteredReadsOfGlobalMemoryCostMore) {
   EXPECT_GT(estimate(scattered).seconds, estimate(scattered + "  pack 1\n").seconds);
 }
 
+// All that a body reads is under way in registers: with every tap written out few blocks fit.
+TEST(WorkItemModel, ReadsOfABodyTakeRegisters) {
+  const nest::Nest nest = nest::parse_nest(R"(nest depthwise {
+    index y 56, x 56, c 384 | r 7, s 7
+    slot 0 f16 1204224, 1 f16 18816, 2 f16 1204224
+    acc f32 = sum mul
+    in 0 + 0 [y + r - 3:56?*21504, x + s - 3:56?*384, c:384*1]
+    in 1 + 0 const [c:384*49, r:7*7, s:7*1]
+    out 2 + 0 [y:56*21504, x:56*384, c:384*1]
+    post f16(acc)
+  })");
+  const auto blocks = [&](const std::string &registers) {
+    const std::string lines = "  tile y:1 x:7 c:64\n  lane c:32\n  vec c:2\n  reg " + registers +
+                              "\n  loop y x c r s\n  pack 1\n";
+    const auto schedule = schedule::parse_schedule(nest, "schedule t workitem\n" + lines);
+    return reason(predict(nest, schedule, gpu()), "  resident on a multiprocessor");
+  };
+  EXPECT_EQ(blocks("x:7"), 32);
+  EXPECT_EQ(blocks("x:7 s:7"), 32);
+  EXPECT_LE(blocks("x:7 r:7 s:7"), 12);
+}
+
 TEST(WorkItemModel, ReasonsAreGiven) {
   const std::string text = explain(estimate(kStaged));
   for (const char *what : {"blocks", "instructions", "second-level cache", "waves", "launch"})

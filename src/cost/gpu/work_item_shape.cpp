@@ -205,8 +205,24 @@ double WorkItemShape::registers() const {
   return tile_registers() + fetched_registers() + kSpareRegisters;
 }
 
+double WorkItemShape::body_registers() const {
+  constexpr double kRegisterBytes = 4;
+  double registers = accumulators();
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    if (is_staged(schedule_.fills[k]))
+      continue;
+    const Operand &operand = nest_.inputs[k];
+    const double bytes = fragments(operand) / vectors(operand) *
+                         static_cast<double>(size_bytes(type_of(nest_, operand)));
+    registers += unrolled() * vectors(operand) * shared_taps(static_cast<int>(k)) *
+                 std::ceil(bytes / kRegisterBytes);
+  }
+  return registers;
+}
+
 double WorkItemShape::taken_registers() const {
-  const double wanted = kHoisted * tile_registers() + fetched_registers() + kSpareRegisters;
+  const double hoisted = std::max(kHoisted * tile_registers(), body_registers());
+  const double wanted = hoisted + fetched_registers() + kSpareRegisters;
   return std::min({wanted, rates_.item_registers, std::max(available_registers(), 1.0)});
 }
 

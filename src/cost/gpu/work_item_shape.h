@@ -71,6 +71,9 @@ protected:
   // Accumulators and the fragments that stay; what is fetched ahead of its use.
   double tile_registers() const;
   double fetched_registers() const;
+  // Accumulators and all that one unrolled body reads from global memory, as it lies there: a
+  // compiler that may have the registers lets all of it be under way before it computes.
+  double body_registers() const;
   // Offsets of what a work-item copies, where registers hold them.
   double offset_registers() const;
 
