@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/expression.h"
 
+#include <algorithm>
+
 #include "program/known_division.h"
 #include "target/coarse.h"
 #include "target/dtype_traits.h"
@@ -15,49 +17,74 @@ double coarse_slots(ScalarOp op) {
   return op == ScalarOp::Div ? 8 : 18;
 }
 
-// `allowed` of the value, where coarse operations have short forms.
-double slots_of(const program::Expr &expr, Coarse allowed, bool has_coarse) {
-  double slots = 0;
-  if (program::known_division(expr)) // two products, a sum that rounds
-    return slots_of(expr.args[0].args[0], allowed, has_coarse) + 3;
-  if (has_coarse && is_half(expr.type))
-    allowed = Coarse::All;
-  for (const program::Expr &arg : expr.args)
-    slots += slots_of(arg,
-                      expr.kind == program::Expr::Kind::Cast
-                          ? allowed_below_cast(arg.type, expr.type, allowed)
-                          : allowed_below(expr.op, allowed),
-                      has_coarse);
-  if (expr.kind == program::Expr::Kind::Operand)
-    return slots + 1;
-  if (expr.kind != program::Expr::Kind::Call)
-    return slots;
-  if (is_coarse(expr.op, allowed))
-    return slots + coarse_slots(expr.op);
-  switch (expr.op) {
+// Of an operation, besides its arguments.
+double operation_slots(ScalarOp op) {
+  switch (op) {
   case ScalarOp::Exp:
   case ScalarOp::Tanh:
   case ScalarOp::Log:
-    return slots + 30;
+    return 30;
   case ScalarOp::Erf:
-    return slots + 50;
+    return 50;
   case ScalarOp::Pow: // in double
-    return slots + 150;
+    return 150;
   case ScalarOp::Sin: // by the C library on a CPU
   case ScalarOp::Cos:
-    return slots + 200;
+    return 200;
   case ScalarOp::Div:
   case ScalarOp::Sqrt:
-    return slots + 10;
+    return 10;
   default:
-    return slots + 1;
+    return 1;
   }
 }
 
+class Counting {
+public:
+  Counting(bool has_coarse, const OperandShare &share) : has_coarse_(has_coarse), share_(share) {}
+
+  struct Slots {
+    double sum = 0;
+    double share = 0; // of evaluations in which the value is another
+  };
+
+  // `allowed` of the value, where coarse operations have short forms.
+  Slots of(const program::Expr &expr, Coarse allowed) const {
+    using Kind = program::Expr::Kind;
+    if (program::known_division(expr)) { // two products, a sum that rounds
+      const Slots inner = of(expr.args[0].args[0], allowed);
+      return {inner.sum + 3 * inner.share, inner.share};
+    }
+    if (has_coarse_ && is_half(expr.type))
+      allowed = Coarse::All;
+    Slots slots;
+    for (const program::Expr &arg : expr.args) {
+      const Slots part =
+          of(arg, expr.kind == Kind::Cast ? allowed_below_cast(arg.type, expr.type, allowed)
+                                          : allowed_below(expr.op, allowed));
+      slots = {slots.sum + part.sum, std::max(slots.share, part.share)};
+    }
+    if (expr.kind == Kind::Operand)
+      slots.share = share_ ? share_(expr.operand) : 1;
+    if (expr.kind == Kind::Acc)
+      slots.share = 1;
+    if (expr.kind == Kind::Operand)
+      slots.sum = slots.share;
+    if (expr.kind == Kind::Call)
+      slots.sum += slots.share *
+                   (is_coarse(expr.op, allowed) ? coarse_slots(expr.op) : operation_slots(expr.op));
+    return slots;
+  }
+
+private:
+  const bool has_coarse_;
+  const OperandShare &share_;
+};
+
 } // namespace
 
-double expression_slots(const program::Expr &expr, bool has_coarse) {
-  return slots_of(expr, Coarse::None, has_coarse);
+double expression_slots(const program::Expr &expr, bool has_coarse, const OperandShare &share) {
+  return Counting(has_coarse, share).of(expr, Coarse::None).sum;
 }
 
 } // namespace tilefuse::cost

@@ -52,6 +52,32 @@ ExprRef rounded(kernel::Builder &b, ExprRef x) {
   return b.sub(b.add(x, whole), whole);
 }
 
+// Operations that every back end rounds alike, of scalars as of vectors.
+bool is_exact(ScalarOp op) {
+  return is_one_of(op, {ScalarOp::Add, ScalarOp::Sub, ScalarOp::Mul, ScalarOp::Div, ScalarOp::Neg,
+                        ScalarOp::Abs, ScalarOp::Sqrt, ScalarOp::Min, ScalarOp::Max});
+}
+
+// The value in one lane of what is the same in all; null where it need not be.
+ExprRef one_lane(kernel::Builder &b, ExprRef value) {
+  if (const auto *spread = std::get_if<kernel::Broadcast>(&value->node))
+    return spread->value->type.lanes == 1 ? spread->value : nullptr;
+  const auto *constant = std::get_if<kernel::Const>(&value->node);
+  return constant ? b.real(constant->value, {value->type.elem, 1}) : nullptr;
+}
+
+// An operation, done once for all lanes where its arguments are the same in each.
+ExprRef applied(kernel::Builder &b, ScalarOp op, std::vector<ExprRef> args) {
+  const int lanes = args.front()->type.lanes;
+  std::vector<ExprRef> scalars;
+  for (const ExprRef arg : args)
+    if (const ExprRef one = one_lane(b, arg))
+      scalars.push_back(one);
+  if (lanes == 1 || !is_exact(op) || scalars.size() < args.size())
+    return b.scalar(op, std::move(args));
+  return b.broadcast(b.scalar(op, std::move(scalars)), lanes);
+}
+
 bool is_below(const Expr &expr, double limit) {
   return expr.type == DType::F32 && largest(program::value_range(expr)) < limit;
 }
@@ -83,7 +109,7 @@ ExprRef expr_value(kernel::Builder &b, const Expr &expr, int lanes, ExprRef acc,
     return rounded(b, args[0]);
   if (type.elem == DType::I32 && may_overflow(expr.op))
     return wrapping(b, expr.op, std::move(args));
-  return b.scalar(expr.op, std::move(args));
+  return applied(b, expr.op, std::move(args));
 }
 
 ExprRef extra_value(const Context &cx, const nest::Operand &operand, ExprRef valid) {
