@@ -42,7 +42,7 @@ bool Space::has_whole_vectors(IndexId lane, std::int64_t vec) const {
   return has_rows && out_.constant % vec == 0;
 }
 
-// Vectors along the fastest index, of several pixels each.
+// Vectors along the fastest index, of several pixels each, or several where there is no other index.
 void Space::try_wide_items() {
   if (!lane_ || out_.coeff[*lane_] != 1)
     return;
@@ -52,16 +52,19 @@ void Space::try_wide_items() {
       continue;
     const std::int64_t row = (extent(*lane_) + vec - 1) / vec;
     for (std::int64_t keep = 1; keep <= kMapPixels; ++keep) {
-      if (keep > 1 && (!pixel_ || keep > extent(*pixel_)))
+      if (keep > 1 && pixel_ && keep > extent(*pixel_))
         break;
       Schedule schedule = base();
       if (pixel_)
         schedule.splits[*pixel_] = {keep, keep, 1};
+      const std::int64_t along = pixel_ ? 1 : keep;
       for (const std::int64_t lanes : lane_widths())
-        if (lanes * vec < 2 * extent(*lane_)) {
-          schedule.splits[*lane_] = {lanes * vec, 1, lanes, vec};
+        if (along * lanes * vec < 2 * extent(*lane_)) {
+          schedule.splits[*lane_] = {along * lanes * vec, along, lanes, vec};
           add(schedule);
         }
+      if (along > 1)
+        continue;
       schedule.splits[*lane_] = {row * vec, 1, row, vec};
       for (const std::int64_t items : kRowItems)
         try_items_over_rows(schedule, items);
