@@ -14,6 +14,7 @@
 #include "cost/vector/vector_model.h"
 #include "nest/index.h"
 #include "poly/row_group.h"
+#include "schedule/blocks.h"
 #include "schedule/members.h"
 
 namespace tilefuse::cost {
@@ -85,6 +86,54 @@ double map_traffic_seconds(const poly::Producer &map, double executed, const Tar
   return rate > 0 ? bytes / rate : 0;
 }
 
+// Whether work-items run every producer as a nest of their blocks.
+bool is_made_by_items(const schedule::Resolved &resolved, const Target &target) {
+  const auto is_made = [&](const poly::Producer &p) { return p.feed == poly::Feed::Produce; };
+  return target.lanes == LaneKind::WorkItem && !resolved.schedule.producers.empty() &&
+         std::all_of(resolved.group.producers.begin(), resolved.group.producers.end(), is_made) &&
+         std::none_of(resolved.gemms.begin(), resolved.gemms.end(),
+                      [](const auto &gemm) { return gemm.has_value(); });
+}
+
+// By input of a member, whether the anchor reads the same tensor in place.
+std::vector<bool> near_inputs(const poly::Group &group, poly::MemberId member) {
+  std::vector<bool> near;
+  for (const nest::Operand &input : member_nest(group, member).inputs) {
+    const poly::SlotId slot = group_slot(group, member, input.slot);
+    near.push_back(std::any_of(group.anchor.inputs.begin(), group.anchor.inputs.end(),
+                               [&](const nest::Operand &other) {
+                                 return group_slot(group, poly::kAnchor, other.slot) == slot;
+                               }));
+  }
+  return near;
+}
+
+// A block's producers share its work-items, and the multiprocessor with other blocks.
+Estimate predict_made_by_items(const schedule::Resolved &resolved, const Target &target) {
+  const poly::Group &group = resolved.group;
+  const std::vector<nest::Nest> &nests = resolved.nests;
+  LaneCounts counts;
+  std::vector<std::vector<InputPlace>> places;
+  std::vector<double> runs = {1};
+  for (const poly::MemberId m : members(group))
+    places.push_back(input_places(nests[at(m)], member_schedule(resolved.schedule, m)));
+  std::vector<MadeTile> made;
+  for (const poly::MemberId m : producing_members(group)) {
+    const poly::Producer &producer = producer_at(group, m);
+    const nest::Nest &consumer = nests[at(producer.consumer)];
+    const Schedule &own = member_schedule(resolved.schedule, producer.consumer);
+    const double fed =
+        fills(consumer, own, producer.input) / static_cast<double>(schedule::blocks(consumer, own));
+    runs.push_back(runs[at(producer.consumer)] * fed);
+    made.push_back({.view = {nests[at(m)], member_schedule(resolved.schedule, m), target, counts,
+                             places[at(m)]},
+                    .runs = runs.back(),
+                    .is_near = near_inputs(group, m)});
+  }
+  return predict_work_items({group.anchor, resolved.schedule, target, counts, places.front()},
+                            made);
+}
+
 } // namespace
 
 Estimate predict(const poly::Group &group, const Schedule &schedule, const Target &target) {
@@ -97,6 +146,8 @@ Estimate predict(const schedule::Resolved &resolved, const Target &target) {
     return predict_rows(resolved, target);
   if (const auto &gemm = resolved.gemms[poly::kAnchor])
     return predict_gemm(*gemm, target, fed_ring(resolved));
+  if (is_made_by_items(resolved, target))
+    return predict_made_by_items(resolved, target);
   const poly::Group &group = resolved.group;
   const Schedule &schedule = resolved.schedule;
   const std::vector<nest::Nest> &nests = resolved.nests;

@@ -17,6 +17,7 @@
 #include "poly/inline_map.h"
 #include "poly/isl/isl_objects.h"
 #include "poly/join_rows.h"
+#include "poly/join_statistics.h"
 #include "poly/needs.h"
 #include "poly/post_ops.h"
 
@@ -49,6 +50,13 @@ bool needs_everything(const Group &group) {
       return true;
   }
   return false;
+}
+
+// Why the group's producers may not run in its tiles, or "".
+std::string refusal_of(const Group &fused, const FuseOptions &options) {
+  if (needs_everything(fused))
+    return "each tile would need all of its result";
+  return is_plainly_legal(fused) ? "" : illegal_fusion(fused, options.quota).value_or("");
 }
 
 class Fuser {
@@ -274,13 +282,6 @@ private:
     return change;
   }
 
-  // Why the group's producers may not run in its tiles, or "".
-  std::string refusal_of(const Group &fused) const {
-    if (needs_everything(fused))
-      return "each tile would need all of its result";
-    return is_plainly_legal(fused) ? "" : illegal_fusion(fused, options_.quota).value_or("");
-  }
-
   struct Refusal {
     std::string reason;
     std::int64_t calls = 0; // of isl, not counted yet
@@ -292,7 +293,7 @@ private:
     Refusal &refusal = found->second;
     if (is_new) {
       const std::int64_t before = poly::isl_calls();
-      refusal.reason = refusal_of(fused);
+      refusal.reason = poly::refusal_of(fused, options_);
       refusal.calls = poly::isl_calls() - before;
     }
     isl_calls_ += foreseen_ == nullptr ? std::exchange(refusal.calls, 0) : 0;
@@ -365,9 +366,9 @@ private:
   Foreseen *foreseen_ = nullptr;                   // while nothing is judged
 };
 
-// Rows between products, as the judge says.
-bool takes_rows(const PlacedGroup &joined, const std::vector<PlacedGroup *> &apart,
-                const std::string &broken, const FuseOptions &options, FuseReport &report) {
+// What stands for several groups, as the judge says.
+bool takes(const PlacedGroup &joined, const std::vector<PlacedGroup *> &apart,
+           const std::string &broken, const FuseOptions &options, FuseReport &report) {
   FuseDecision decision{apart.front()->origin, apart.back()->origin, false, broken, {}};
   if (broken.empty() && options.judge) {
     Verdict verdict = options.judge({{&joined}, {apart.begin(), apart.end()}});
@@ -381,17 +382,27 @@ bool takes_rows(const PlacedGroup &joined, const std::vector<PlacedGroup *> &apa
   return decision.is_fused;
 }
 
-// Nests with what follows them, and rows with their products.
+// Nests with what follows them, rows with their products, and maps of rows with their statistics.
 std::vector<PlacedGroup> grouped(const program::StoredProgram &stored, const FuseOptions &options,
                                  FuseReport &report) {
   std::vector<PlacedGroup> groups = group_nests(stored, options.level != FuseLevel::None);
-  if (!options.rows || options.level == FuseLevel::None)
+  if (options.level == FuseLevel::None)
     return groups;
-  return join_rows(std::move(groups), stored,
-                   [&](const PlacedGroup &joined, const std::vector<PlacedGroup *> &apart,
-                       const std::string &broken) {
-                     return takes_rows(joined, apart, broken, options, report);
-                   });
+  using Apart = std::vector<PlacedGroup *>;
+  if (options.rows)
+    groups =
+        join_rows(std::move(groups), stored,
+                  [&](const PlacedGroup &joined, const Apart &apart, const std::string &broken) {
+                    return takes(joined, apart, broken, options, report);
+                  });
+  if (options.row_keys > 0)
+    groups = join_statistics(
+        std::move(groups), stored, options.row_keys,
+        [&](const PlacedGroup &joined, const Apart &apart, const std::string &broken) {
+          const std::string reason = broken.empty() ? refusal_of(joined.group, options) : broken;
+          return takes(joined, apart, reason, options, report);
+        });
+  return groups;
 }
 
 } // namespace

@@ -61,6 +61,8 @@ struct FuseOptions {
   Foresee foresee;                // or nothing
   bool spreads = false;           // whether copies are offered that spread, as few targets can
   bool rows = false;              // whether rows between two products are (join_rows.h), likewise
+  // Elements of the longest row with whose map statistics are offered (join_statistics.h); 0: none.
+  std::int64_t row_keys = 0;
 };
 
 // One offer of a producer to a consumer.

@@ -10,6 +10,7 @@
 #include "nest/flatten/split_index.h"
 #include "nest/index.h"
 #include "poly/group_buffers.h"
+#include "poly/joinable.h"
 #include "poly/row_group.h"
 #include "program/origin.h"
 
@@ -53,57 +54,32 @@ void align(Group &group) {
 
 class Joining {
 public:
-  Joining(std::vector<PlacedGroup> groups, const program::StoredProgram &stored,
-          const TakesRows &takes)
-      : stored_(stored), takes_(takes) {
-    for (PlacedGroup &placed : groups)
-      groups_.emplace_back(std::move(placed));
-  }
+  Joining(Joinable &groups, const TakesRows &takes) : groups_(groups), takes_(takes) {}
 
-  std::vector<PlacedGroup> run() {
+  void run() {
     for (std::size_t c = 0; c < groups_.size(); ++c)
-      if (groups_[c] && is_product(c))
-        for (const nest::Operand &input : Operands(groups_[c]->group.anchor.inputs))
-          if (groups_[c]->group.producers.empty())
-            offer(c, groups_[c]->buffers[input.slot]);
-    std::vector<PlacedGroup> left;
-    for (std::optional<PlacedGroup> &group : groups_)
-      if (group)
-        left.push_back(std::move(*group));
-    return left;
+      if (groups_.is_there(c) && is_product(c))
+        for (const nest::Operand &input : Operands(groups_[c].group.anchor.inputs))
+          if (groups_[c].group.producers.empty())
+            offer(c, groups_[c].buffers[input.slot]);
   }
 
 private:
   using Operands = std::vector<nest::Operand>;
+  using Found = Joinable::Found;
 
   bool is_product(std::size_t g) const {
-    return groups_[g]->group.producers.empty() && multiplies(groups_[g]->group.anchor);
-  }
-
-  // The group that alone writes a buffer which nothing outside the program sees.
-  std::optional<std::size_t> writer(BufferId buffer) const {
-    const program::Buffer &info = stored_.buffers[at(buffer)];
-    std::optional<std::size_t> found;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      if (!groups_[g] || !writes(*groups_[g], buffer))
-        continue;
-      if (found)
-        return std::nullopt;
-      found = g;
-    }
-    const bool is_inner = info.role == program::Role::Temporary && !info.is_output &&
-                          !info.needs_zero && found && groups_[*found]->group.producers.empty();
-    return is_inner ? found : std::nullopt;
+    return groups_[g].group.producers.empty() && multiplies(groups_[g].group.anchor);
   }
 
   // What makes a buffer out of a product's result, with that product; nothing where no product or
   // several do.
-  std::optional<std::set<std::size_t>> makers(std::size_t c, BufferId buffer) const {
-    std::set<std::size_t> found;
+  std::optional<Found> makers(std::size_t c, BufferId buffer) const {
+    Found found;
     std::vector<std::size_t> products;
     std::vector<BufferId> open = {buffer};
     while (!open.empty()) {
-      const std::optional<std::size_t> g = writer(open.back());
+      const std::optional<std::size_t> g = groups_.writer(open.back());
       open.pop_back();
       if (!g || *g >= c || !found.insert(*g).second)
         continue;
@@ -111,54 +87,34 @@ private:
         products.push_back(*g);
         continue;
       }
-      const std::set<BufferId> read = read_buffers(*groups_[*g]);
+      const std::set<BufferId> read = read_buffers(groups_[*g]);
       open.insert(open.end(), read.begin(), read.end());
     }
     if (products.size() != 1)
       return std::nullopt;
-    const std::set<std::size_t> made = readers_in(found, products.front());
-    const std::optional<std::size_t> last = writer(buffer);
+    const Found made = readers_in(found, products.front());
+    const std::optional<std::size_t> last = groups_.writer(buffer);
     return made.size() > 1 && made.count(*last) > 0 ? std::optional(made) : std::nullopt;
   }
 
   // A group, and those of `among` that read its result or what is made of it.
-  std::set<std::size_t> readers_in(const std::set<std::size_t> &among, std::size_t first) const {
-    std::set<std::size_t> made = {first};
+  Found readers_in(const Found &among, std::size_t first) const {
+    Found made = {first};
     for (const std::size_t g : among) {
-      const std::set<BufferId> read = read_buffers(*groups_[g]);
+      const std::set<BufferId> read = read_buffers(groups_[g]);
       if (std::any_of(made.begin(), made.end(), [&](std::size_t m) {
-            return g > m && read.count(written_buffer(*groups_[m])) > 0;
+            return g > m && read.count(written_buffer(groups_[m])) > 0;
           }))
         made.insert(g);
     }
     return made;
   }
 
-  // Whether only they and the group at c read what they write.
-  bool are_alone(const std::set<std::size_t> &made, std::size_t c) const {
-    for (const std::size_t m : made)
-      for (std::size_t g = 0; g < groups_.size(); ++g)
-        if (groups_[g] && g != c && made.count(g) == 0 &&
-            read_buffers(*groups_[g]).count(written_buffer(*groups_[m])) > 0)
-          return false;
-    return true;
-  }
-
-  // Whether a group between them writes what they read.
-  bool are_overtaken(const std::set<std::size_t> &made, std::size_t c) const {
-    for (const std::size_t m : made)
-      for (const BufferId read : read_buffers(*groups_[m]))
-        for (std::size_t g = m + 1; g < c; ++g)
-          if (groups_[g] && made.count(g) == 0 && writes(*groups_[g], read))
-            return true;
-    return false;
-  }
-
   // The group with those that make its rows, the last first.
-  PlacedGroup together(std::size_t c, const std::set<std::size_t> &made) const {
-    PlacedGroup all = *groups_[c];
+  PlacedGroup together(std::size_t c, const Found &made) const {
+    PlacedGroup all = groups_[c];
     for (auto m = made.rbegin(); m != made.rend(); ++m) {
-      const PlacedGroup &maker = *groups_[*m];
+      const PlacedGroup &maker = groups_[*m];
       Producer added{.nest = maker.group.anchor, .feed = Feed::Rows};
       for (const BufferId buffer : maker.buffers) {
         const auto slot = std::find(all.buffers.begin(), all.buffers.end(), buffer);
@@ -169,8 +125,8 @@ private:
       all.group.producers.push_back(std::move(added));
       name_reader(all.group, member_of_producer(all.group.producers.size() - 1));
     }
-    for (const std::size_t m : std::set<std::size_t>(made.rbegin(), made.rend()))
-      all.origin = program::join_origins(groups_[m]->origin, all.origin);
+    for (const std::size_t m : Found(made.rbegin(), made.rend()))
+      all.origin = program::join_origins(groups_[m].origin, all.origin);
     return all;
   }
 
@@ -190,31 +146,26 @@ private:
   }
 
   void offer(std::size_t c, BufferId buffer) {
-    const std::optional<std::set<std::size_t>> made = makers(c, buffer);
-    if (!made || !are_alone(*made, c) || are_overtaken(*made, c))
+    const std::optional<Found> made = makers(c, buffer);
+    if (!made || !groups_.are_alone(*made, c) || groups_.are_overtaken(*made, c))
       return;
     PlacedGroup joined = together(c, *made);
     align(joined.group);
-    std::vector<PlacedGroup *> apart = {&*groups_[c]};
-    for (auto m = made->rbegin(); m != made->rend(); ++m)
-      apart.push_back(&*groups_[*m]);
-    if (!takes_(joined, apart, broken_rule(joined.group).value_or("")))
-      return;
-    groups_[c] = std::move(joined);
-    for (const std::size_t m : *made)
-      groups_[m].reset();
+    if (takes_(joined, groups_.apart(c, *made), broken_rule(joined.group).value_or("")))
+      groups_.join(c, *made, std::move(joined));
   }
 
-  const program::StoredProgram &stored_;
+  Joinable &groups_;
   const TakesRows &takes_;
-  std::vector<std::optional<PlacedGroup>> groups_; // nothing where one joined a later one
 };
 
 } // namespace
 
 std::vector<PlacedGroup> join_rows(std::vector<PlacedGroup> groups,
                                    const program::StoredProgram &stored, const TakesRows &takes) {
-  return Joining(std::move(groups), stored, takes).run();
+  Joinable all(std::move(groups), stored);
+  Joining(all, takes).run();
+  return std::move(all).left();
 }
 
 } // namespace tilefuse::poly

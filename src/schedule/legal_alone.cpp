@@ -320,6 +320,18 @@ Reason wrong_layout(const Nest &nest, const Schedule &schedule, std::size_t k) {
                            k);
 }
 
+// Whether what lies around a staged input, which has no value that leaves the result alone, may
+// reach a result. Points of outputs alone that do not exist are not stored.
+bool has_counted_padding(const Nest &nest, std::size_t k) {
+  const nest::Operand &input = nest.inputs[k];
+  const auto is_guarded = [](const nest::Dim &dim) { return dim.guarded || dim.by; };
+  const Ids<IndexId> reduced = reduced_indices(nest);
+  const bool is_plain =
+      std::none_of(input.dims.begin(), input.dims.end(), is_guarded) &&
+      std::none_of(reduced.begin(), reduced.end(), [&](IndexId i) { return moves(input, i); });
+  return !nest.constraints.empty() || (!has_neutral_fill(nest) && !is_plain);
+}
+
 Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &target,
                    std::size_t k) {
   const Pipe &stage = schedule.pipes[k];
@@ -331,7 +343,7 @@ Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &tar
     return stage == Pipe{.stream = stage.stream, .prefetch = stage.prefetch}
                ? Reason{}
                : fmt::format("input {} has a staging level but is not staged", k);
-  if (!has_neutral_fill(nest) || !nest.constraints.empty())
+  if (has_counted_padding(nest, k))
     return fmt::format("input {} is staged but its padding has no neutral value", k);
   const std::vector<IndexId> chunks = chunked_indices(nest, schedule);
   if (stage.at && std::find(chunks.begin(), chunks.end(), *stage.at) == chunks.end())

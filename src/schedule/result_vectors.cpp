@@ -5,6 +5,7 @@
 
 #include "base/index.h"
 #include "nest/index.h"
+#include "nest/maps_inputs.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -31,7 +32,8 @@ std::int64_t moved(const nest::Nest &nest, const Schedule &schedule, IndexId ind
 
 std::int64_t stored_together(const nest::Nest &nest, const Schedule &schedule) {
   if (schedule.lanes != LaneKind::WorkItem || has_core(schedule) || nest.inputs.empty() ||
-      schedule.store == Store::Local || vector_index(schedule) || !is_sum_alone(nest))
+      maps_inputs(nest) || schedule.store == Store::Local || vector_index(schedule) ||
+      !is_sum_alone(nest))
     return 1;
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   std::int64_t run = 1;               // of copies of the last indices

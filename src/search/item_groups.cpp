@@ -10,6 +10,7 @@
 
 #include "base/index.h"
 #include "cost/group_model.h"
+#include "nest/maps_inputs.h"
 #include "schedule/legal_alone.h"
 #include "schedule/wgmma/wgmma_spread.h"
 #include "search/forms/copies.h"
@@ -29,6 +30,9 @@ constexpr std::size_t kEveryForm = 4096;
 constexpr int kAnchors = 4;  // block tiles of the anchor that are priced with their producers
 constexpr int kAttempts = 8; // that are completed or not
 constexpr int kTilings = 2;  // of a producer that has producers
+// The same of maps whose statistics are made: what these take stands in no price of the map alone.
+constexpr int kMapAnchors = 32;
+constexpr int kMapAttempts = 96;
 
 // Schedules of a member and of all that feeds it.
 using Plan = std::map<MemberId, Schedule>;
@@ -54,19 +58,22 @@ private:
   std::optional<Schedule> produced() {
     std::optional<Schedule> best;
     double least = std::numeric_limits<double>::infinity();
+    const bool is_map = nest::maps_inputs(group_.anchor);
+    const int most_priced = is_map ? kMapAnchors : kAnchors;
+    const int most_tried = is_map ? kMapAttempts : kAttempts;
     int priced = 0;
     int tried = 0;
     each_form(group_.anchor, kAnchor, 0, [&](const Schedule &form) {
       const std::optional<Plan> plan = complete(group_.anchor, kAnchor, form);
       Schedule schedule = plan ? assemble(*plan) : Schedule();
       if (!plan || assign_copies(group_, schedule, target_))
-        return ++tried == kAttempts;
+        return ++tried == most_tried;
       const double seconds = cost::predict(group_, schedule, target_).seconds;
       if (seconds < least) {
         least = seconds;
         best = std::move(schedule);
       }
-      return ++priced == kAnchors || ++tried == kAttempts;
+      return ++priced == most_priced || ++tried == most_tried;
     });
     return best;
   }

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "cost/expression.h"
 #include "cost/footprint.h"
 #include "cost/gpu/lane_access.h"
 #include "cost/gpu/work_item_shape.h"
+#include "nest/maps_inputs.h"
 #include "schedule/blocks.h"
 #include "schedule/lane_reduction.h"
 #include "schedule/result_tile.h"
@@ -43,11 +45,11 @@ constexpr double kUnrolled = 2.5;
 
 class WorkItemModel : public WorkItemShape {
 public:
-  explicit WorkItemModel(const LaneView &view)
-      : WorkItemShape(view),
+  explicit WorkItemModel(const LaneView &view, std::vector<bool> is_near = {})
+      : WorkItemShape(view), is_near_(std::move(is_near)),
         cycle_(2 * rates_.schedulers * rates_.scheduler_lanes / (target_.gflops_per_unit * 1e9)) {}
 
-  Estimate run();
+  Estimate run(const std::vector<MadeTile> &made);
   Demands demands();
 
 private:
@@ -60,7 +62,7 @@ private:
     double latency = 0;    // of the slowest read per reduced point
     double exposed = 0;    // cycles in which nothing else of the block runs
     double busy = 0;
-    double alone = 0;
+    double alone = 0; // without its start
   };
 
   bool is_map() const { return nest_.inputs.empty(); }
@@ -69,14 +71,20 @@ private:
   void add_direct(int input, Block &block) const;
   void add_staged(int input, Block &block) const;
   void add_turned(double results, Block &block) const;
+  bool moves_vector(const Operand &operand) const;
   double result_slots() const;
+  double term_slots() const;
   void add_operands(Block &block) const;
   void add_results(Block &block) const;
   void add_lane_rounds(Block &block) const;
+  double busy_of(const Block &block) const;
   Block block() const;
+  Block block_with(const std::vector<MadeTile> &made) const;
+  static double least_resident(double own, const std::vector<MadeTile> &made);
   void explain(const Block &block, Estimate &estimate) const;
 
-  double cycle_ = 1; // seconds
+  std::vector<bool> is_near_; // by input, none: none
+  double cycle_ = 1;          // seconds
 };
 
 // Instructions that check one read of an input in place. What the innermost loop does not change is
@@ -137,7 +145,7 @@ void WorkItemModel::add_direct(int input, Block &block) const {
       std::max(16384.0, static_cast<double>(target_.l1_bytes) - resident_blocks() * local_bytes()) /
       resident_blocks();
   const double missed = traffic({stream}, spans, loops, {cache}).front();
-  block.miss_bytes += missed;
+  block.miss_bytes += !is_near_.empty() && is_near_[at(input)] ? 0 : missed;
   const double asked = points * reads * access.sectors * target_.sector_bytes;
   const double latency =
       rates_.l1_latency_cycles + rates_.l2_latency_cycles * std::min(1.0, missed / asked);
@@ -153,6 +161,10 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   block.point += reads * access.requests / warps_;
   block.wavefronts += points * reads * access.wavefronts;
   block.latency = std::max(block.latency, rates_.local_latency_cycles);
+  if (schedule_.fills[at(input)] == schedule::Fill::Produced) { // who makes it puts it there
+    block.exposed += steps() * refills(input) * rates_.barrier_cycles;
+    return;
+  }
 
   const double times = steps() * refills(input);
   const schedule::Pipe &stage = schedule_.pipes[at(input)];
@@ -186,7 +198,29 @@ void WorkItemModel::add_staged(int input, Block &block) const {
 }
 
 // Operations on a result.
-double WorkItemModel::result_slots() const { return expression_slots(nest_.post, true); }
+double WorkItemModel::result_slots() const {
+  const double term = maps_inputs(nest_) ? term_slots() : 0;
+  return term + expression_slots(nest_.post, true, [&](int operand) {
+           const Operand &extra = nest_.extras[at(operand)];
+           return moves_vector(extra) ? 1 : 1 / static_cast<double>(result_width(nest_, schedule_));
+         });
+}
+
+// Operations on a point of a term, besides the sum that it joins.
+double WorkItemModel::term_slots() const {
+  if (nest_.comb != program::Comb::Term)
+    return 0;
+  return expression_slots(nest_.term, true, [&](int operand) {
+    return moves_vector(nest_.inputs[at(operand)])
+               ? 1
+               : 1 / static_cast<double>(vector_width(schedule_));
+  });
+}
+
+bool WorkItemModel::moves_vector(const Operand &operand) const {
+  const std::optional<IndexId> vector = vector_index(schedule_);
+  return vector && moves(operand, *vector);
+}
 
 // Results of a work-item's step that are turned: put down along the lanes, and taken by number along
 // the result.
@@ -237,7 +271,7 @@ void WorkItemModel::add_results(Block &block) const {
   const LaneAccess access = operand_access(view_, nest_.out, together);
   const double stores = vectors(nest_.out) / static_cast<double>(together);
   // Where nothing is reduced, what is around a result stands once around a vector of them.
-  const double around = is_map() ? vectors(nest_.out) / results : 1;
+  const double around = is_map() || maps_inputs(nest_) ? vectors(nest_.out) / results : 1;
   const double slots = result_slots() + around * kResultInstructions;
   block.issue += steps() * (warps_ * results * slots + stores * access.requests);
   block.wavefronts += steps() * stores * access.sectors / 4;
@@ -268,11 +302,12 @@ WorkItemModel::Block WorkItemModel::block() const {
       add_staged(k, block);
     else
       add_direct(k, block);
-  const double accumulators = nest_.inputs.empty() ? 0 : this->accumulators();
+  const bool accumulates = !nest_.inputs.empty() && !maps_inputs(nest_);
+  const double accumulators = accumulates ? this->accumulators() : 0;
   const double spilled = spilled_registers();
   const double body = std::max(unrolled(), kUnrolled);
-  block.point += accumulators * (nest_.agg == program::Agg::Sum ? 1 : 2) + 2 * spilled +
-                 kLoopInstructions / body;
+  block.point += accumulators * ((nest_.agg == program::Agg::Sum ? 1 : 2) + term_slots()) +
+                 2 * spilled + kLoopInstructions / body;
   const double points = steps() * reduced_points();
   block.issue += warps_ * points * block.point;
   block.wavefronts += warps_ * points * 2 * spilled;
@@ -280,14 +315,40 @@ WorkItemModel::Block WorkItemModel::block() const {
   if (is_map())
     add_operands(block);
   add_results(block);
-  block.busy =
-      std::max({block.issue / rates_.schedulers, block.wavefronts,
-                block.miss_bytes / rates_.l2_bytes_per_cycle, rates_.block_interval_cycles});
+  block.busy = busy_of(block);
   // A warp issues one instruction per cycle and waits once per body of its loop.
   block.alone = std::max(block.busy, points * (std::max(block.point, rates_.fma_latency_cycles) +
                                                block.latency / body)) +
-                block.exposed + rates_.block_start_cycles;
+                block.exposed;
   return block;
+}
+
+double WorkItemModel::busy_of(const Block &block) const {
+  return std::max({block.issue / rates_.schedulers, block.wavefronts,
+                   block.miss_bytes / rates_.l2_bytes_per_cycle, rates_.block_interval_cycles});
+}
+
+// With what it runs before its own tile.
+WorkItemModel::Block WorkItemModel::block_with(const std::vector<MadeTile> &made) const {
+  Block block = this->block();
+  for (const MadeTile &tile : made) {
+    const Block one = WorkItemModel(tile.view, tile.is_near).block();
+    const double times =
+        tile.runs * static_cast<double>(schedule::blocks(tile.view.nest, tile.view.schedule));
+    block.issue += times * one.issue;
+    block.wavefronts += times * one.wavefronts;
+    block.miss_bytes += times * one.miss_bytes;
+    block.exposed += times * one.exposed;
+    block.alone += times * one.alone;
+  }
+  block.busy = busy_of(block);
+  return block;
+}
+
+double WorkItemModel::least_resident(double own, const std::vector<MadeTile> &made) {
+  for (const MadeTile &tile : made)
+    own = std::min(own, WorkItemShape(tile.view).resident_blocks());
+  return own;
 }
 
 void WorkItemModel::explain(const Block &block, Estimate &estimate) const {
@@ -300,7 +361,7 @@ void WorkItemModel::explain(const Block &block, Estimate &estimate) const {
       {"  instructions", block.point, "per warp and reduced point"},
       {"local memory and first-level cache", block.wavefronts, "cycles per block"},
       {"second-level cache", block.miss_bytes / rates_.l2_bytes_per_cycle, "cycles per block"},
-      {"alone", block.alone, "cycles per block"},
+      {"alone", block.alone + rates_.block_start_cycles, "cycles per block"},
       {"  reads", block.latency, "cycles of latency"},
       {"  waiting for copies and barriers", block.exposed, "cycles"},
       {"waves", estimate.waves, ""},
@@ -308,15 +369,16 @@ void WorkItemModel::explain(const Block &block, Estimate &estimate) const {
       {"launch", estimate.launch * 1e6, "us"}};
 }
 
-Estimate WorkItemModel::run() {
+Estimate WorkItemModel::run(const std::vector<MadeTile> &made) {
   Estimate estimate;
   estimate.blocks = schedule::blocks(nest_, schedule_);
   const double blocks = static_cast<double>(estimate.blocks);
   const double units = std::max(1, target_.compute_units);
-  const Block block = this->block();
+  const Block block = block_with(made);
   const double rounds = std::ceil(blocks / units);
-  estimate.waves = std::ceil(rounds / resident_blocks());
-  const double cycles = std::hypot(rounds * block.busy, estimate.waves * block.alone);
+  estimate.waves = std::ceil(rounds / least_resident(resident_blocks(), made));
+  const double alone = block.alone + rates_.block_start_cycles;
+  const double cycles = std::hypot(rounds * block.busy, estimate.waves * alone);
   double bytes = unique_bytes(nest_.out);
   for (const Operand &input : nest_.inputs)
     bytes += memory_bytes(input);
@@ -337,7 +399,7 @@ Estimate WorkItemModel::run() {
 }
 
 Demands WorkItemModel::demands() {
-  const Estimate all = run();
+  const Estimate all = run({});
   const Block block = this->block();
   const double blocks = static_cast<double>(all.blocks);
   const double rounds = std::ceil(blocks / std::max(1, target_.compute_units)) * cycle_;
@@ -345,14 +407,16 @@ Demands WorkItemModel::demands() {
           {"local memory and first-level cache", rounds * block.wavefronts},
           {"second-level cache", rounds * block.miss_bytes / rates_.l2_bytes_per_cycle},
           {"starting blocks", rounds * rates_.block_interval_cycles},
-          {"latency of a block", all.waves * block.alone * cycle_},
+          {"latency of a block", all.waves * (block.alone + rates_.block_start_cycles) * cycle_},
           {"memory", all.memory * blocks},
           {"launch", all.launch}};
 }
 
 } // namespace
 
-Estimate predict_work_items(const LaneView &view) { return WorkItemModel(view).run(); }
+Estimate predict_work_items(const LaneView &view, const std::vector<MadeTile> &made) {
+  return WorkItemModel(view).run(made);
+}
 
 Demands work_item_demands(const LaneView &view) { return WorkItemModel(view).demands(); }
 

@@ -2,14 +2,25 @@
 // Time of a nest with work-items, on multiprocessors that run many blocks at a time.
 #pragma once
 
+#include <vector>
+
 #include "cost/demand.h"
 #include "cost/estimate.h"
 #include "cost/gpu/lane_access.h"
 
 namespace tilefuse::cost {
 
-// What cost::predict says of it. Requires a legal schedule.
-Estimate predict_work_items(const LaneView &view);
+// A producer of a group that runs for the tiles of a block: its nest as it runs, how often, and by
+// input whether another member reads the same tensor there, so that the first-level cache has it.
+struct MadeTile {
+  LaneView view;
+  double runs = 1; // of a block
+  std::vector<bool> is_near = {};
+};
+
+// What cost::predict says of it, of a group's anchor with all that its blocks run. Requires a legal
+// schedule.
+Estimate predict_work_items(const LaneView &view, const std::vector<MadeTile> &made = {});
 // What cost::demands says of it. Requires the same.
 Demands work_item_demands(const LaneView &view);
 

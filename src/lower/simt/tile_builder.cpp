@@ -15,6 +15,7 @@
 #include "lower/simt/prefetch.h"
 #include "lower/simt/store_tile.h"
 #include "nest/index.h"
+#include "nest/maps_inputs.h"
 #include "schedule/dots.h"
 #include "schedule/result_vectors.h"
 #include "schedule/staging.h"
@@ -151,17 +152,21 @@ StmtRef TileBuilder::build() {
   std::int64_t count = 1;
   for (const IndexId i : all)
     count *= copies_[i];
-  acc_ = b_.buffer({.name = fmt::format("acc{}", b_.kernel().buffers.size()),
-                    .space = Space::Register,
-                    .type = value_type(),
-                    .elems = count});
-  make_streams();
   std::vector<StmtRef> body;
   for (std::size_t k = 0; k < cx_.nest.inputs.size(); ++k) {
     const VarId base = b_.variable("base", {});
     body.push_back(b_.let(base, input_base(cx_, static_cast<int>(k))));
     bases_.push_back(b_.var(base));
   }
+  if (nest::maps_inputs(cx_.nest)) {
+    body.push_back(store_results());
+    return b_.block(std::move(body));
+  }
+  acc_ = b_.buffer({.name = fmt::format("acc{}", b_.kernel().buffers.size()),
+                    .space = Space::Register,
+                    .type = value_type(),
+                    .elems = count});
+  make_streams();
   const double start = nest::initial_value(cx_.nest.agg, schedule::held_type(cx_.nest));
   body.push_back(for_copies(
       all, [&] { return b_.store(acc_, acc_position(), b_.real(start, value_type())); }));
@@ -287,26 +292,39 @@ StmtRef TileBuilder::accumulate_plainly() {
   });
 }
 
-// Every input's distinct elements are loaded before the copies that share them.
+// Every input's distinct elements are loaded before the copies that share them, what is the same in
+// all lanes once.
 StmtRef TileBuilder::accumulate_terms() {
   std::vector<StmtRef> body;
   std::vector<kernel::BufferId> held;
+  const auto is_same_in_lanes = [&](int input) {
+    return !vector_ || !moves(cx_.nest.inputs[at(input)], *vector_);
+  };
   for (int k = 0; k < static_cast<int>(cx_.nest.inputs.size()); ++k) {
     const std::vector<IndexId> indices = copied_by(k);
     std::int64_t count = 1;
     for (const IndexId i : indices)
       count *= copies_[i];
+    kernel::Type type = operand_type(k);
+    type.lanes = is_same_in_lanes(k) ? 1 : type.lanes;
     held.push_back(b_.buffer({.name = fmt::format("frag{}", b_.kernel().buffers.size()),
                               .space = Space::Register,
-                              .type = operand_type(k),
+                              .type = type,
                               .elems = count}));
-    body.push_back(for_copies(
-        indices, [&] { return b_.store(held[at(k)], copy_number(indices), value_of(k)); }));
+    body.push_back(for_copies(indices, [&] {
+      const ExprRef value = value_of(k);
+      const auto *spread = std::get_if<kernel::Broadcast>(&value->node);
+      return b_.store(held[at(k)], copy_number(indices),
+                      spread && type.lanes == 1 ? spread->value : value);
+    }));
   }
   body.push_back(for_copies(all_copied(), [&] {
     std::vector<ExprRef> operands;
-    for (int k = 0; k < static_cast<int>(held.size()); ++k)
-      operands.push_back(b_.load(held[at(k)], copy_number(copied_by(k)), operand_type(k).lanes));
+    for (int k = 0; k < static_cast<int>(held.size()); ++k) {
+      const int lanes = b_.kernel()[held[at(k)]].type.lanes;
+      const ExprRef value = b_.load(held[at(k)], copy_number(copied_by(k)), lanes);
+      operands.push_back(b_.broadcast(value, operand_type(k).lanes));
+    }
     return accumulate_one(operands);
   }));
   return b_.block(std::move(body));
@@ -401,6 +419,18 @@ StmtRef TileBuilder::store_vectors(std::int64_t together) {
   return b_.block(std::move(stores));
 }
 
+// What post-ops are applied to, of the current copy; null in a pure map.
+ExprRef TileBuilder::result(int width) {
+  if (cx_.nest.inputs.empty())
+    return nullptr;
+  if (!nest::maps_inputs(cx_.nest))
+    return b_.load(acc_, acc_position(), width);
+  std::vector<ExprRef> operands;
+  for (int k = 0; k < static_cast<int>(cx_.nest.inputs.size()); ++k)
+    operands.push_back(value_of(k));
+  return combined(operands);
+}
+
 StmtRef TileBuilder::store_results() {
   // In the tile of a consumer they lie as it reads them, turned or padded, not as in the nest.
   const bool is_own_tensor = b_.kernel()[cx_.result].space == kernel::Space::Global;
@@ -413,8 +443,7 @@ StmtRef TileBuilder::store_results() {
   return for_copies(all, [&] {
     const int width = cx_.result_width();
     const ExprRef valid = valid_elems(nullptr, width > 1);
-    const ExprRef acc = cx_.nest.inputs.empty() ? nullptr : b_.load(acc_, acc_position(), width);
-    const ExprRef value = post_value(cx_, cx_.nest.post, acc, valid);
+    const ExprRef value = post_value(cx_, cx_.nest.post, result(width), valid);
     const ExprRef stored = b_.cast(value, type);
     if (cx_.turned != nullptr)
       return b_.store(cx_.turned_buffer, turned_place(cx_), stored, 1,

@@ -86,6 +86,7 @@ private:
   kernel::StmtRef lane_round(const schedule::LaneRound &round);
   kernel::ExprRef lane_place() const;
   kernel::ExprRef is_first_lane() const;
+  kernel::ExprRef result(int width);
   kernel::StmtRef store_results();
   kernel::StmtRef store_vectors(std::int64_t together);
 
