@@ -204,10 +204,15 @@ private:
     return true;
   }
 
-  // Subscripts are the indices in some order, and so every element is read at one point.
-  static bool is_whole(const Contraction &body, const Access &access) {
-    return access.subscripts.size() == body.indices.size() &&
-           names_every_index(access.subscripts, body.indices.size());
+  // Subscripts are the indices in some order, but for dimensions of one element, and so every element
+  // is read at one point.
+  bool is_whole(const Contraction &body, const Access &access) const {
+    const Shape &shape = tensor(access.tensor).shape;
+    std::vector<Affine> moving;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (shape[d] != 1)
+        moving.push_back(access.subscripts[d]);
+    return moving.size() == body.indices.size() && names_every_index(moving, body.indices.size());
   }
 
   void evaluate_in(Place s, Place reader) {

@@ -192,9 +192,14 @@ bool ReadThrough::is_regular(std::size_t k) const {
       sum = sum + access.subscripts[d].coeff[index] * Rational(strides[d]);
     return sum;
   };
+  // Channels of activations, which lie last where a statistic of them is wanted.
+  const auto is_channel = [&](std::size_t index) {
+    return body_.in.size() == 1 && access.subscripts.size() > 2 &&
+           is_index(access.subscripts[1], index);
+  };
   bool has_rows = false, sums_many = false;
   for (std::size_t i = 0; i < extents_.size(); ++i) {
-    has_rows |= extents_[i] >= kRow && step(i) == Rational(1);
+    has_rows |= extents_[i] >= kRow && (step(i) == Rational(1) || is_channel(i));
     sums_many |= extents_[i] >= kRow && !is_output(i) && !step(i).is_zero();
   }
   for (std::size_t i = 1; i < origins_.size(); ++i)

@@ -27,7 +27,7 @@ public:
   // tensor would be read.
   bool read_before(std::size_t k, const Movement &movement);
   // Whether the indices that one index became step through operand `k` like one, or run over results
-  // alone, and sums of many products read rows of it.
+  // alone, and sums of many products read rows of it, or sums of it alone its channels.
   bool is_regular(std::size_t k) const;
   // Writes a result whose elements, in row-major order, are those of a shape of `factors`, none of
   // them 1, with its dimensions in another order. False, and anything, where it cannot.
