@@ -140,6 +140,18 @@ TEST(AbsorbMovement, ReadsThroughWhatItReaches) {
     EXPECT_EQ(copies(absorbed(text)), 0u);
 }
 
+// Sums of channels, which lie last where a statistic of them is wanted, read rows of 14 pixels too.
+TEST(AbsorbMovement, StatisticsOfSmallImages) {
+  EXPECT_EQ(copies(absorbed(R"(program "p" {
+  input %0 "x" : f32[2, 32, 14, 14]
+  %1 "t" : f32[2, 14, 14, 32] = assign[n, y, x, c](%0[n, c, y, x]) -> [n, y, x, c]
+  %2 "r" : f32[392, 32] = view(%1)
+  %3 "s" : f32[392] = sum[o, a](%2[o, a]) -> [o]
+  output %3
+})")),
+            0u);
+}
+
 TEST(AbsorbMovement, SomeCopiesStay) {
   for (const char *text : {// padding of a part of a tensor
                            R"(program "p" {

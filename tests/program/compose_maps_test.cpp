@@ -59,6 +59,19 @@ TEST(ComposeMaps, WhatHalfPrecisionStoredIsReadBefore) {
   EXPECT_EQ(to_text(std::get<Contraction>(after.statements[0].body).term), "($0 - 1) * ($0 - 1)");
 }
 
+// A dimension of one element needs no index.
+TEST(ComposeMaps, IntoASumOfOneImage) {
+  const Program after = composed(R"(program "p" {
+  input %0 "x" : f32[1, 6, 4, 5]
+  input %1 "mean" : f32[1, 1, 4, 5]
+  %2 "q" : f32[1, 6, 4, 5] = map[%0, %1](($0 - $1) * ($0 - $1))
+  %3 "v" : f32[4, 5] = sum[y, x, c](%2[0, c, y, x]) -> [y, x]
+  output %3
+})");
+  ASSERT_EQ(after.statements.size(), 1U);
+  EXPECT_EQ(to_text(std::get<Contraction>(after.statements[0].body).term), "($0 - $1) * ($0 - $1)");
+}
+
 // What each kernel of a matrix product reads many times is stored.
 TEST(ComposeMaps, NotIntoAProductOfMatrices) {
   const Program after = composed(R"(program "p" {
