@@ -15,7 +15,7 @@ Pools::Pools(runtime::Device &device, const UpdateProgram &update, double loss_s
     return program::elems(program[program.inputs.at(input)].shape);
   };
   for (const State &state : update.states)
-    add(state.name, state.name == kParameters ? rows.parameters * kRow : elems(state.input));
+    add(state.name, state.is_whole ? rows.parameters * kRow : elems(state.input));
   add("learned", rows.learned * kRow);
   add("rate", elems(update.rate));
   write("loss scale", {static_cast<float>(loss_scale)});

@@ -19,7 +19,7 @@ class Pools {
 public:
   struct Rows { // of all, where the program has less or needs less
     std::int64_t learned = 0;
-    std::int64_t parameters = 0;
+    std::int64_t parameters = 0; // and of each state that all workers have whole
   };
   // All zeros, but the loss scale.
   Pools(runtime::Device &device, const UpdateProgram &update, double loss_scale, const Rows &rows);

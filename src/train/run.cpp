@@ -58,7 +58,7 @@ Recipe comparable(const Recipe &given) {
   recipe.steps.limit = 0;
   recipe.steps.bucket_mb = Recipe().steps.bucket_mb;
   recipe.optimizer.sharded = false;
-  recipe.keep = {};
+  recipe.keep = {.ema = given.keep.ema};
   recipe.data.threads = 1;
   return recipe;
 }

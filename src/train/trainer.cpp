@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -100,15 +101,16 @@ struct Trainer::State : Setup {
         const TrainerOptions &how)
       : Setup(given), device(on), cache(in), options(how),
         own(own_rows(pool, has_shards() ? workers() : 1, has_shards() ? rank() : 0)),
-        update(update_program(pool, recipe.optimizer, scales_loss(), own)),
+        update(update_program(pool, recipe.optimizer, recipe.keep.ema, scales_loss(), own)),
         lanes(own_lanes(recipe, workers())),
         pools(device, update, first_scale(),
               {.learned = learned_rows(pool, workers()), .parameters = all_rows()}) {
     compile_step();
     for (const PooledParameter &entry : pool.entries)
-      device.write(pools.part("parameters", entry), initial(entry.parameter).data);
+      for (const std::string &name : std::set<std::string>{kParameters, judged()})
+        device.write(pools.part(name, entry), initial(entry.parameter).data);
     if (test)
-      evaluator.emplace(model, pool, task, compilation(), parameter_ports());
+      evaluator.emplace(model, pool, task, compilation(), parameter_ports(judged()));
   }
 
   double mean_factor() const { return 1.0 / static_cast<double>(recipe.steps.lanes); }
@@ -120,21 +122,24 @@ struct Trainer::State : Setup {
   std::int64_t all_rows() const { return own.count * (has_shards() ? workers() : 1); }
   // Whether this worker has of a pool its own rows alone.
   bool is_shard(const std::string &name) const {
-    return has_shards() && name != kParameters && pools.whole(name).bytes == own.count * kRow * 4;
+    return has_shards() && pools.whole(name).bytes == own.count * kRow * 4;
   }
   // Where the update finds a state.
-  runtime::Binding place_of(const std::string &state) const {
-    return state == kParameters ? pools.elems(state, own.first * kRow, own.count * kRow)
-                                : pools.whole(state);
+  runtime::Binding place_of(const train::State &state) const {
+    return state.is_whole ? pools.elems(state.name, own.first * kRow, own.count * kRow)
+                          : pools.whole(state.name);
   }
   std::vector<float> whole_state(const std::string &name) const;
   void write_state(const std::string &name, std::span<const float> values);
 
+  // The pool of what is judged and exported.
+  std::string judged() const { return recipe.keep.ema > 0 ? kAverage : kParameters; }
+
   // Parameters are the inputs behind pictures and labels.
-  std::vector<model::PlacedPort> parameter_ports() const {
+  std::vector<model::PlacedPort> parameter_ports(const std::string &name) const {
     std::vector<model::PlacedPort> placed;
     for (std::size_t p = 0; p < pool.entries.size(); ++p)
-      placed.push_back({{false, p + 2}, pools.part("parameters", pool.entries[p])});
+      placed.push_back({{false, p + 2}, pools.part(name, pool.entries[p])});
     return placed;
   }
 
@@ -162,7 +167,7 @@ struct Trainer::State : Setup {
 };
 
 void Trainer::State::compile_step() {
-  std::vector<model::PlacedPort> placed = parameter_ports();
+  std::vector<model::PlacedPort> placed = parameter_ports(kParameters);
   placed.push_back({{false, pool.entries.size() + 2}, pools.whole("loss scale")});
   for (std::size_t p = 0; p < pool.entries.size(); ++p)
     placed.push_back({{true, p}, pools.part("learned", pool.entries[p])});
@@ -177,7 +182,7 @@ void Trainer::State::compile_step() {
   std::vector<model::PlacedPort> states;
   for (const train::State &state : update.states)
     for (const bool is_output : {false, true})
-      states.push_back({{is_output, is_output ? state.output : state.input}, place_of(state.name)});
+      states.push_back({{is_output, is_output ? state.output : state.input}, place_of(state)});
   states.push_back({{false, update.learned}, pools.rows("learned", pool.rows)});
   if (update.own != update.learned)
     states.push_back(
@@ -265,8 +270,12 @@ runtime::Timeline Trainer::State::timeline(int turn) {
   add(updating->kernels());
   const std::size_t all = timeline.kernels.size();
   if (has_shards())
-    timeline.beside.push_back(
-        {all, all, [this] { options.workers->workers->gather_parts(pools.whole(kParameters)); }});
+    timeline.beside.push_back({all, all, [this] {
+                                 for (const train::State &state : update.states)
+                                   if (state.is_whole)
+                                     options.workers->workers->gather_parts(
+                                         pools.whole(state.name));
+                               }});
   return timeline;
 }
 
@@ -549,7 +558,7 @@ void Trainer::restore(const Checkpoint &checkpoint) {
 void Trainer::export_model(const std::string &path) {
   State &state = *state_;
   std::map<std::string, HostTensor> replaced;
-  const std::vector<float> parameters = state.pools.read(kParameters);
+  const std::vector<float> parameters = state.pools.read(state.judged());
   for (const PooledParameter &entry : state.pool.entries)
     replaced.emplace(entry.parameter.name,
                      tensor_of(entry.parameter.name, entry.parameter.shape,

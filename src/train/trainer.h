@@ -82,7 +82,7 @@ public:
   // What is learned in them counts for nothing: restore() a snapshot.
   std::vector<model::KernelReport> profile(int passes);
   bool has_test_data() const;
-  // On the test data, shared by the workers, with the running statistics; `progress` is told of
+  // Of what export_model() writes, on the test data, shared by the workers, with the running statistics; `progress` is told of
   // batches. Error{Unsupported} without test data.
   Evaluation evaluate(const std::function<void(int done, int total)> &progress = {});
 
@@ -92,7 +92,7 @@ public:
   Checkpoint snapshot();
   // Error{Shape} where the checkpoint is of another model or another recipe.
   void restore(const Checkpoint &checkpoint);
-  // The model that was read, with the trained parameters.
+  // The model that was read, with the trained parameters, or by keep.ema their average.
   void export_model(const std::string &path);
 
 private:

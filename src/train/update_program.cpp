@@ -26,8 +26,8 @@ public:
     rows_ = {own.count, kRow};
   }
 
-  UpdateProgram build(bool scales_loss) {
-    parameters_ = add_state("parameters", rows_);
+  UpdateProgram build(double ema, bool scales_loss) {
+    parameters_ = add_state(kParameters, rows_, true);
     const RowRange all{0, pool_.rows};
     const bool has_all = own_.count == all.count;
     made_.learned = made_.own = made_.program.inputs.size();
@@ -53,6 +53,8 @@ public:
       add_adamw();
     else
       add_sgd();
+    if (ema > 0)
+      add_average(ema);
     // Reads what the next one overwrites.
     const std::int64_t every = scales_loss ? 2000 : kNever;
     finish("loss scale", scales_loss
@@ -73,13 +75,19 @@ private:
     made_.program.inputs.push_back(id);
     return id;
   }
-  TensorId add_state(const std::string &name, const program::Shape &shape) {
-    made_.states.push_back({name, made_.program.inputs.size(), 0});
+  TensorId add_state(const std::string &name, const program::Shape &shape, bool is_whole = false) {
+    made_.states.push_back({name, made_.program.inputs.size(), 0, is_whole});
     return add_input(name, shape);
   }
+  std::vector<State>::iterator find_state(const std::string &name) {
+    return std::find_if(made_.states.begin(), made_.states.end(),
+                        [&](const State &each) { return each.name == name; });
+  }
+  TensorId next_of(const std::string &name) {
+    return made_.program.outputs.at(find_state(name)->output);
+  }
   void finish(const std::string &name, TensorId next) {
-    const auto state = std::find_if(made_.states.begin(), made_.states.end(),
-                                    [&](const State &each) { return each.name == name; });
+    const auto state = find_state(name);
     state->output = made_.program.outputs.size();
     made_.program[next].name = "next " + name;
     made_.program.outputs.push_back(next);
@@ -134,21 +142,33 @@ private:
   void add_adamw() {
     const TensorId first = add_state("first moment", rows_);
     const TensorId second = add_state("second moment", rows_);
-    const TensorId steps = add_state("steps made", {1});
-    const TensorId count = apply("count_steps", {steps, alive_});
     const TensorId mean =
         apply("adam_first", {first, learned_, alive_, unscaling_}, {{"BETA", optimizer_.beta1}});
     const TensorId spread =
         apply("adam_second", {second, learned_, alive_, unscaling_}, {{"BETA", optimizer_.beta2}});
-    finish("parameters",
-           apply("adamw",
-                 {parameters_, mean, spread, learned_, decays_, blends_, alive_, rate_, count},
-                 {{"BETA1", optimizer_.beta1},
-                  {"BETA2", optimizer_.beta2},
-                  {"EPSILON", optimizer_.epsilon}}));
+    finish("parameters", apply("adamw",
+                               {parameters_, mean, spread, learned_, decays_, blends_, alive_,
+                                rate_, steps_made()},
+                               {{"BETA1", optimizer_.beta1},
+                                {"BETA2", optimizer_.beta2},
+                                {"EPSILON", optimizer_.epsilon}}));
     finish("first moment", mean);
     finish("second moment", spread);
-    finish("steps made", count);
+  }
+
+  void add_average(double decay) {
+    const TensorId average = add_state(kAverage, rows_, true);
+    const TensorId parameters = next_of(kParameters);
+    finish(kAverage,
+           apply("average", {average, parameters, alive_, steps_made()}, {{"DECAY", decay}}));
+  }
+
+  // This one among them; skipped ones do not count.
+  TensorId steps_made() {
+    constexpr const char *name = "steps made";
+    if (find_state(name) == made_.states.end())
+      finish(name, apply("count_steps", {add_state(name, {1}), alive_}));
+    return next_of(name);
   }
 
   const ParameterPool &pool_;
@@ -163,8 +183,8 @@ private:
 } // namespace
 
 UpdateProgram update_program(const ParameterPool &pool, const Recipe::Optimizer &optimizer,
-                             bool scales_loss, const RowRange &own) {
-  return UpdateBuilder(pool, optimizer, own).build(scales_loss);
+                             double ema, bool scales_loss, const RowRange &own) {
+  return UpdateBuilder(pool, optimizer, own).build(ema, scales_loss);
 }
 
 } // namespace tilefuse::train

@@ -17,9 +17,11 @@ struct State {
   std::string name; // "parameters", "momentum", "loss scale", …
   std::size_t input = 0;
   std::size_t output = 0;
+  bool is_whole = false; // all workers have it whole, though each updates its own rows alone
 };
 
-inline constexpr const char *kParameters = "parameters"; // the state that all workers have whole
+inline constexpr const char *kParameters = "parameters";
+inline constexpr const char *kAverage = "average"; // of the parameters, over the steps
 
 // What an input holds in every step.
 struct RowNumbers {
@@ -39,8 +41,8 @@ struct UpdateProgram {
 };
 
 // Inputs are rows [R, kRow] or one number [1]; states of rows are those of `own`. Optimisers: "sgd",
-// "adamw".
+// "adamw". `ema`: the decay of a moving average of the parameters; 0: none is kept.
 UpdateProgram update_program(const ParameterPool &pool, const Recipe::Optimizer &optimizer,
-                             bool scales_loss, const RowRange &own);
+                             double ema, bool scales_loss, const RowRange &own);
 
 } // namespace tilefuse::train

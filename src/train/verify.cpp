@@ -70,8 +70,8 @@ StepVerification verify_step(const Recipe &recipe, runtime::Device &device,
                              runtime::KernelCache &cache, const model::VerifyOptions &options) {
   const Setup setup(recipe);
   const StepProgram step = gradients_program(setup.model, setup.pool, setup.task);
-  const UpdateProgram update =
-      update_program(setup.pool, recipe.optimizer, setup.scales_loss(), {0, setup.pool.rows});
+  const UpdateProgram update = update_program(setup.pool, recipe.optimizer, recipe.keep.ema,
+                                              setup.scales_loss(), {0, setup.pool.rows});
   StepVerification result;
   result.gradients = step.lane_sums > 0
                          ? verify_segments(step, recipe.precision, device, cache, options)

@@ -308,6 +308,7 @@ const std::vector<Case> &choices() {
       {"sum_of_squares", {{2, 3}, {2}}, {}, {1}},
       {"is_alive", {{1}}, {}, {1}},
       {"unscaling", {{1}, {1}}, {{"CLIP", 1.0}}, {1}},
+      {"average", {{2, 3}, {2, 3}, {1}, {1}}, {}, {2, 3}},
       {"kept", {{2, 3}}, {}, {2, 3}},
       {"count_steps", {{1}, {1}}, {}, {1}},
       {"next_good", {{1}, {1}}, ints({{"EVERY", 5}}), {1}},

@@ -3,8 +3,11 @@
 // frozen parameters that stay, mistakes said in a sentence.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "onnx/import.h"
 #include "train/files.h"
@@ -61,6 +64,47 @@ TEST_F(TrainerTest, GoesOnToTheSameBits) {
   while (trainer.step() < 14)
     trainer.run_step();
   expect_equal(whole, trainer.snapshot());
+}
+
+std::vector<float> floats(const Checkpoint &of, const std::string &name) {
+  const program::HostTensor &tensor = of.content.tensors.at(name);
+  std::vector<float> values(tensor.data.size() / sizeof(float));
+  std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  return values;
+}
+
+// a + (1 - d)(p - a) with d = min(decay, (1 + t)/(10 + t)) at step t. Parameters have the bits that they have
+// without it; it is what is exported, and goes on from a checkpoint.
+TEST_F(TrainerTest, AveragesParametersOverSteps) {
+  Recipe recipe = mnist_recipe();
+  recipe.data.test.clear();
+  const Checkpoint plain = trained(recipe, 4);
+  recipe.keep.ema = 0.3;
+  Trainer trainer(recipe, device(), cache_, {});
+  std::vector<float> average = floats(trainer.snapshot(), "fc2.weight");
+  for (int t = 1; t <= 4; ++t) {
+    trainer.run_step();
+    const std::vector<float> now = floats(trainer.snapshot(), "fc2.weight");
+    const double decay = std::min(0.3, (1.0 + t) / (10.0 + t));
+    for (std::size_t i = 0; i < now.size(); ++i)
+      average[i] += static_cast<float>((1 - decay) * (now[i] - average[i]));
+  }
+  const Checkpoint made = trainer.snapshot();
+  const std::vector<float> kept = floats(made, "average/fc2.weight");
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    ASSERT_NEAR(kept[i], average[i], 1e-6);
+  for (const auto &[name, tensor] : plain.content.tensors)
+    EXPECT_EQ(tensor.data, made.content.tensors.at(name).data) << name;
+
+  const Folder folder;
+  trainer.export_model(folder / "average.onnx");
+  EXPECT_EQ(onnx_import::Model(folder / "average.onnx").parameter("fc2.weight").data,
+            made.content.tensors.at("average/fc2.weight").data);
+  Trainer other(recipe, device(), cache_, {});
+  other.restore(made);
+  trainer.run_step();
+  other.run_step();
+  expect_equal(trainer.snapshot(), other.snapshot());
 }
 
 TEST_F(TrainerTest, ResumesARunInItsFolder) {
