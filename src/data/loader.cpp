@@ -139,8 +139,8 @@ struct Loader::State {
   const Source &source;
   const LoaderOptions options;
   const std::int64_t per_epoch; // rounds
-  const std::size_t bytes; // of a picture
-  const std::int64_t end;  // batches that it gives, counted from step 0 on
+  const std::size_t bytes;      // of a picture
+  const std::int64_t end;       // batches that it gives, counted from step 0 on
 
   std::mutex mutex; // guards all below, but what threads write into slots
   std::condition_variable has_room;
@@ -231,6 +231,9 @@ void Loader::State::prepare(std::int64_t number) {
   const std::int64_t first = (step % per_epoch * share.round + place_of_round) * options.batch;
   slot.batch.step = step;
   slot.batch.epoch = step / per_epoch;
+  if (options.is_training)
+    slot.batch.mix =
+        draw_mix(options.mixing, source.form(), options.seed, step * share.round + place_of_round);
   slot.batch.count = std::min(options.batch, source.count() - first);
   slot.taken = slot.filled = slot.damaged = 0;
   slot.failure = nullptr;

@@ -10,6 +10,8 @@ namespace tilefuse::train {
 namespace {
 
 std::span<const std::byte> bytes_of(const data::Batch &batch, std::size_t port) {
+  if (port == 2)
+    return std::as_bytes(std::span(batch.mix));
   return port == 0 ? std::as_bytes(std::span(batch.pixels))
                    : std::as_bytes(std::span(batch.labels));
 }
@@ -21,7 +23,7 @@ Feed::Feed(data::Loader &loader, runtime::Device &device, const Gradients &gradi
     : loader_(loader), device_(device), gradients_(gradients), classes_(classes) {
   if (device.overlaps_writes())
     for (auto &copy : copies_)
-      for (std::size_t port = 0; port < kFed; ++port)
+      for (std::size_t port = 0; port < gradients.fed(); ++port)
         copy[port] = device.allocate(gradients.input(0, port).bytes);
 }
 
@@ -43,12 +45,12 @@ std::int64_t Feed::take(int lane) {
   if (failure_)
     std::rethrow_exception(std::exchange(failure_, nullptr));
   if (std::exchange(is_ahead_, false)) {
-    for (std::size_t port = 0; port < kFed; ++port)
+    for (std::size_t port = 0; port < gradients_.fed(); ++port)
       device_.copy(copy_of(port), gradients_.input(lane, port));
     return epoch_;
   }
   const data::Batch &batch = next();
-  for (std::size_t port = 0; port < kFed; ++port)
+  for (std::size_t port = 0; port < gradients_.fed(); ++port)
     device_.write(gradients_.input(lane, port), bytes_of(batch, port));
   return batch.epoch;
 }
@@ -59,7 +61,7 @@ void Feed::prepare() {
   try {
     const data::Batch &batch = next();
     filled_ = 1 - filled_;
-    for (std::size_t port = 0; port < kFed; ++port)
+    for (std::size_t port = 0; port < gradients_.fed(); ++port)
       device_.write_beside(copy_of(port), bytes_of(batch, port));
     epoch_ = batch.epoch;
     is_ahead_ = true;

@@ -34,7 +34,7 @@ public:
 
 private:
   // One is filled while the other may still be read.
-  using Copies = std::array<std::array<std::unique_ptr<runtime::Memory>, kFed>, 2>;
+  using Copies = std::array<std::array<std::unique_ptr<runtime::Memory>, kMostFed>, 2>;
 
   const data::Batch &next();
   runtime::Binding copy_of(std::size_t port) const;

@@ -57,7 +57,8 @@ CutStep cut_step(const StepProgram &step, const std::string &precision, const Ta
 
 Gradients::Gradients(const StepProgram &step, const Compilation &compilation,
                      const GradientPlaces &places, LaneShare share)
-    : share_(std::move(share)), device_(compilation.device), lane_sums_(step.lane_sums) {
+    : share_(std::move(share)), device_(compilation.device), lane_sums_(step.lane_sums),
+      fed_count_(step.fed) {
   const auto [applied, segments] = cut_step(step, compilation.precision, device_.target());
   const Program &whole = applied.program;
   const model::SessionOptions options = with(compilation.session, applied);
@@ -86,7 +87,7 @@ Binding Gradients::allocate(std::int64_t bytes) {
   return all;
 }
 
-// Of lanes that learn together each has its own "learned", pictures and labels.
+// Of lanes that learn together each has its own "learned" and batch.
 void Gradients::place_ports(const Program &whole, const GradientPlaces &places) {
   for (std::size_t set = 0; set < sets(); ++set) {
     learned_.push_back(sets() > 1 ? allocate(places.learned.bytes) : places.learned);
@@ -97,7 +98,7 @@ void Gradients::place_ports(const Program &whole, const GradientPlaces &places) 
       if (each.place.memory == places.learned.memory)
         place(set, id).memory = learned_[set].memory;
     }
-    for (std::size_t port = 0; port < kFed && is_together(); ++port)
+    for (std::size_t port = 0; port < fed() && is_together(); ++port)
       fed_[set][port] = place(set, whole.inputs[port]) =
           allocate(bytes_of(whole[whole.inputs[port]]));
   }
@@ -194,6 +195,13 @@ runtime::Timeline Gradients::timeline() const {
 
 Binding Gradients::input(int lane, std::size_t port) const {
   return is_together() ? fed_[set_of(lane)][port] : executions_.front().front()->own({false, port});
+}
+
+std::int64_t Gradients::fed_bytes() const {
+  std::int64_t bytes = 0;
+  for (std::size_t port = 0; port < fed(); ++port)
+    bytes += input(0, port).bytes;
+  return bytes;
 }
 
 std::int64_t Gradients::activation_bytes() const {

@@ -30,7 +30,7 @@
 
 namespace tilefuse::train {
 
-inline constexpr std::size_t kFed = 2; // the first inputs: pictures, labels
+inline constexpr std::size_t kMostFed = 3; // the first inputs: pictures, labels, perhaps a mix
 
 // The program by a precision, and its segments. Where it is cut, maps are joined before, lest each of
 // them crosses.
@@ -41,7 +41,7 @@ struct CutStep {
 CutStep cut_step(const StepProgram &step, const std::string &precision, const Target &target);
 
 struct GradientPlaces {
-  std::vector<model::PlacedPort> ports; // all but pictures, labels and lane sums
+  std::vector<model::PlacedPort> ports; // all but what a batch has, and lane sums
   runtime::Binding learned;             // in which outputs lie
 };
 
@@ -66,7 +66,9 @@ public:
   // What a turn launches.
   runtime::Timeline timeline() const;
 
-  // Where a lane has its pictures (0) and labels (1), and leaves what it learned.
+  std::size_t fed() const { return fed_count_; } // inputs that are a batch's
+  std::int64_t fed_bytes() const;                // of a lane
+  // Where a lane has its pictures (0), labels (1) and mix (2), and leaves what it learned.
   runtime::Binding input(int lane, std::size_t port) const;
   runtime::Binding learned(int lane) const { return learned_[set_of(lane)]; }
   // Programs of a lane, in order.
@@ -97,9 +99,10 @@ private:
   const LaneShare share_;
   runtime::Device &device_;
   const std::size_t lane_sums_;
+  const std::size_t fed_count_;
   std::vector<std::unique_ptr<runtime::Memory>> memory_;
-  std::vector<runtime::Binding> learned_;               // by set
-  std::vector<std::array<runtime::Binding, kFed>> fed_; // by set, of lanes that run together
+  std::vector<runtime::Binding> learned_;                   // by set
+  std::vector<std::array<runtime::Binding, kMostFed>> fed_; // by set, of lanes that run together
   // By set, where tensors of the whole program lie; without memory: in the execution's own.
   std::vector<std::vector<runtime::Binding>> places_;
   std::vector<std::unique_ptr<model::Resident>> programs_;

@@ -220,6 +220,9 @@ void check(const Recipe &recipe) {
        "'rate.floor' must not be above 'optimizer.rate'");
   need(!recipe.optimizer.nesterov || recipe.optimizer.momentum > 0,
        "'optimizer.nesterov' needs a momentum");
+  need(recipe.steps.batch > 1 || (recipe.augment.mixup == 0 && recipe.augment.cutmix == 0),
+       "'augment.mixup' and 'augment.cutmix' mix the pictures of a batch, which has one: need "
+       "'steps.batch' of at least 2");
   need(recipe.loss.smoothing == 0 || recipe.loss.kind == "cross_entropy",
        "'loss.smoothing' is of the loss \"cross_entropy\" alone");
 }

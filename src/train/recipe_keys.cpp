@@ -50,6 +50,8 @@ const auto kKeys = std::to_array<RecipeKey>({
 
     {"augment.pad_crop", kAugment<&Recipe::Augment::pad_crop>, {0, 1 << 16}},
     {"augment.flip", kAugment<&Recipe::Augment::flip>},
+    {"augment.mixup", kAugment<&Recipe::Augment::mixup>},
+    {"augment.cutmix", kAugment<&Recipe::Augment::cutmix>},
 
     {"steps.batch", kSteps<&Recipe::Steps::batch>, kFromOne},
     {"steps.lanes", kSteps<&Recipe::Steps::lanes>, {1, 1 << 16}},

@@ -27,6 +27,7 @@ struct Recipe {
   struct Augment {
     int pad_crop = 0; // pixels
     bool flip = false;
+    double mixup = 0, cutmix = 0; // α of each (data/mix.h); 0: not done
     friend bool operator==(const Augment &, const Augment &) = default;
   } augment;
 

@@ -23,6 +23,10 @@ std::string folder_of(const Recipe &recipe) {
   return std::filesystem::path(recipe.model).parent_path().string();
 }
 
+data::Mixing mixing_of(const Recipe &recipe) {
+  return {.mixup = recipe.augment.mixup, .cutmix = recipe.augment.cutmix};
+}
+
 } // namespace
 
 Task task_of(const Recipe &recipe, const data::Source &source) {
@@ -32,6 +36,7 @@ Task task_of(const Recipe &recipe, const data::Source &source) {
           .std = recipe.data.std,
           .loss = recipe.loss,
           .rounds_gradients = recipe.steps.parts == "bf16",
+          .is_mixed = mixing_of(recipe).is_on(),
           .lanes = recipe.parameters.batch_norm == "synced" ? recipe.steps.lanes : 1};
 }
 
@@ -69,6 +74,7 @@ data::LoaderOptions loader_options(const Recipe &recipe, const StepRange &range,
           .is_training = true,
           .seed = recipe.seed,
           .augment = {.pad_crop = recipe.augment.pad_crop, .flip = recipe.augment.flip},
+          .mixing = mixing_of(recipe),
           .threads = recipe.data.threads,
           .first_step = range.first,
           .steps = range.steps,

@@ -93,6 +93,7 @@ public:
     for (const PooledParameter &entry : pool_.entries)
       options.parameters.push_back(entry.parameter.name);
     program_ = model_.program(library_, options);
+    is_mixed_ = is_training && task_.is_mixed;
     const TensorId logits = program_.outputs.front();
     program_.outputs.erase(program_.outputs.begin());
     const std::size_t lane_sums = program_.inputs.size() - 1 - pool_.entries.size();
@@ -102,7 +103,7 @@ public:
     std::rotate(outputs.end() - 2 - static_cast<std::ptrdiff_t>(lane_sums), outputs.end() - 2,
                 outputs.end());
     program::verify(program_);
-    return {std::move(program_), classes_, lane_sums};
+    return {std::move(program_), is_mixed_ ? std::size_t{3} : std::size_t{2}, classes_, lane_sums};
   }
 
 private:
@@ -133,8 +134,15 @@ private:
     }
     const std::size_t before = program_.statements.size();
     const bool last = has_channels_last(picture_input(model_), form);
+    TensorId numbers = pictures;
+    if (is_mixed_) {
+      const TensorId mix = add_input("mix", DType::F32, {form.height + form.width}, 1);
+      const std::vector<TensorId> mixed = apply("mixed", {pictures, mix});
+      numbers = mixed.front();
+      own_share_ = mixed.back();
+    }
     apply(last ? "pictures" : "pictures_by_channel",
-          {pictures, add_constant(program_, "picture factor", factor),
+          {numbers, add_constant(program_, "picture factor", factor),
            add_constant(program_, "picture addend", addend)});
     define(image, before);
   }
@@ -173,7 +181,14 @@ private:
     tile::Attributes attributes;
     if (task_.loss.kind == "cross_entropy")
       attributes["SMOOTH"] = task_.loss.smoothing;
-    const TensorId loss = apply("loss_" + task_.loss.kind, {scores, labels}, attributes).front();
+    const auto loss_by = [&](TensorId targets) {
+      return apply("loss_" + task_.loss.kind, {scores, targets}, attributes).front();
+    };
+    TensorId loss = loss_by(labels);
+    if (is_mixed_) {
+      const TensorId others = loss_by(apply("labels_of_others", {labels}).front());
+      loss = apply("mixed_loss", {loss, others, own_share_}).front();
+    }
     const TensorId hits = apply("count_hits", {scores, labels}).front();
     program_[loss].name = "loss";
     program_[hits].name = "hits";
@@ -186,6 +201,8 @@ private:
   const Task &task_;
   tile::Library library_;
   Program program_;
+  bool is_mixed_ = false;
+  TensorId own_share_{}; // of a label, where they are mixed
   std::int64_t classes_ = 0;
 };
 
@@ -232,7 +249,7 @@ StepProgram gradients_program(const onnx_import::Model &model, const ParameterPo
                          forward.outputs.end());
   for (std::size_t p = 0; p < pool.entries.size(); ++p)
     if (!is_statistic(pool.entries[p].parameter.kind))
-      request.by.push_back(forward.inputs.at(p + 2));
+      request.by.push_back(forward.inputs.at(p + step.fed));
   const std::size_t trained = request.by.size();
   request.by.insert(request.by.end(), forward.inputs.end() - sums, forward.inputs.end());
   const auto differentiate = [&](const Program &in) { return program::gradient(in, request); };
@@ -244,7 +261,7 @@ StepProgram gradients_program(const onnx_import::Model &model, const ParameterPo
   if (task.rounds_gradients)
     round_gradients(program, pool);
   program.name += " gradients";
-  return {std::move(program), step.classes, 2 * step.lane_sums};
+  return {std::move(program), step.fed, step.classes, 2 * step.lane_sums};
 }
 
 StepProgram evaluation_program(const onnx_import::Model &model, const ParameterPool &pool,

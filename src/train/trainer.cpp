@@ -110,7 +110,7 @@ struct Trainer::State : Setup {
       for (const std::string &name : std::set<std::string>{kParameters, judged()})
         device.write(pools.part(name, entry), initial(entry.parameter).data);
     if (test)
-      evaluator.emplace(model, pool, task, compilation(), parameter_ports(judged()));
+      evaluator.emplace(model, pool, task, compilation(), parameter_ports(judged(), 2));
   }
 
   double mean_factor() const { return 1.0 / static_cast<double>(recipe.steps.lanes); }
@@ -135,11 +135,11 @@ struct Trainer::State : Setup {
   // The pool of what is judged and exported.
   std::string judged() const { return recipe.keep.ema > 0 ? kAverage : kParameters; }
 
-  // Parameters are the inputs behind pictures and labels.
-  std::vector<model::PlacedPort> parameter_ports(const std::string &name) const {
+  // Parameters are the inputs behind those of a batch.
+  std::vector<model::PlacedPort> parameter_ports(const std::string &name, std::size_t fed) const {
     std::vector<model::PlacedPort> placed;
     for (std::size_t p = 0; p < pool.entries.size(); ++p)
-      placed.push_back({{false, p + 2}, pools.part(name, pool.entries[p])});
+      placed.push_back({{false, p + fed}, pools.part(name, pool.entries[p])});
     return placed;
   }
 
@@ -167,14 +167,14 @@ struct Trainer::State : Setup {
 };
 
 void Trainer::State::compile_step() {
-  std::vector<model::PlacedPort> placed = parameter_ports(kParameters);
-  placed.push_back({{false, pool.entries.size() + 2}, pools.whole("loss scale")});
+  const StepProgram step_program = gradients_program(model, pool, task);
+  std::vector<model::PlacedPort> placed = parameter_ports(kParameters, step_program.fed);
+  placed.push_back({{false, pool.entries.size() + step_program.fed}, pools.whole("loss scale")});
   for (std::size_t p = 0; p < pool.entries.size(); ++p)
     placed.push_back({{true, p}, pools.part("learned", pool.entries[p])});
   const std::size_t metrics = pool.entries.size();
   placed.push_back({{true, metrics}, metric(kLoss)});
   placed.push_back({{true, metrics + 1}, metric(kHits)});
-  const StepProgram step_program = gradients_program(model, pool, task);
   classes = step_program.classes;
   gradients.emplace(step_program, compilation(), GradientPlaces{placed, pools.whole("learned")},
                     lane_share());
@@ -363,8 +363,7 @@ TrainingMemory Trainer::memory() const {
                       (state_->exchange ? state_->exchange->bytes() : 0);
   const Gradients &gradients = *state_->gradients;
   memory.activations +=
-      gradients.activation_bytes() +
-      Feed::bytes(state_->device, gradients.input(0, 0).bytes + gradients.input(0, 1).bytes);
+      gradients.activation_bytes() + Feed::bytes(state_->device, gradients.fed_bytes());
   memory.constants += gradients.constant_bytes();
   std::vector<const Phase *> phases = {&*state_->updating};
   if (state_->evaluator)

@@ -29,6 +29,8 @@ std::vector<HostTensor> first_inputs(const Setup &setup, const program::Program 
   std::vector<HostTensor> inputs;
   inputs.push_back(tensor_of(program[program.inputs[0]], batch.pixels.data()));
   inputs.push_back(tensor_of(program[program.inputs[1]], batch.labels.data()));
+  if (setup.task.is_mixed)
+    inputs.push_back(tensor_of(program[program.inputs[2]], batch.mix.data()));
   for (const PooledParameter &entry : setup.pool.entries)
     inputs.push_back(setup.initial(entry.parameter));
   const float scale = static_cast<float>(setup.first_scale());

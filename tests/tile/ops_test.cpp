@@ -316,6 +316,9 @@ const std::vector<Case> &choices() {
       {"pictures", {{2, 4, 5, 3}, {3}, {3}}, {}, {2, 4, 5, 3}},
       {"pictures_by_channel", {{2, 4, 5, 3}, {3}, {3}}, {}, {2, 3, 4, 5}},
       {"as_rows", {{2, 3, 4, 5}}, {}, {2, 60}},
+      {"mixed", {{2, 4, 5, 3}, {9}}, {}, {2, 4, 5, 3}},
+      {"labels_of_others", {{3}}, {}, {3}},
+      {"mixed_loss", {{1}, {1}, {1}}, {}, {1}},
       {"loss_cross_entropy", {{2, 5}, {2}}, {{"SMOOTH", 0.1}}, {1}},
       {"loss_mse", {{2, 5}, {2}}, {}, {1}},
       {"loss_bce", {{2, 5}, {2}}, {}, {1}},
@@ -514,7 +517,7 @@ DType result_type(const std::string &function, DType operand) {
   if (function.starts_with("arg_") || function.ends_with("_index") || function == "place_of_rank")
     return function == "wrap_index" || function == "flat_index" ? operand : DType::I64;
   if (function.starts_with("loss_") || function.starts_with("pictures") || function == "is_alive" ||
-      function == "count_hits")
+      function == "count_hits" || function == "mixed")
     return DType::F32;
   if (function == "dynamic_zero" || function == "dynamic_quantize")
     return DType::U8;

@@ -130,6 +130,7 @@ protected:
 
 TEST_F(Exchanges, BucketsBesideTheBackwardPassGiveTheSameBits) {
   Recipe recipe = two_lanes();
+  recipe.augment.mixup = 0.2;
   const Tensors alone = train(recipe, *one_thread(), nullptr);
   expect_equal(alone, train_by_two(recipe, false).first);
   int before = 0;
@@ -182,6 +183,9 @@ TEST_F(Exchanges, LanesNormalisedTogetherAreOneBatch) {
   const Tensors whole = train(recipe, *one_thread(), nullptr);
   EXPECT_LT(difference(together, whole), 1e-4);
   EXPECT_GT(difference(apart, whole), 1e-2);
+  recipe.steps.lanes = 2;
+  recipe.augment.cutmix = 1;
+  expect_equal(train(recipe, *one_thread(), nullptr), train_by_two(recipe, true).first);
 }
 
 // Each worker keeps and updates its rows alone; what is kept of the state is whole, and any number of workers

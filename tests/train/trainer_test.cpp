@@ -6,12 +6,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <cstdio>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
+#include "base/durable_file.h"
+#include "data/npy.h"
 #include "onnx/import.h"
+#include "program/host_tensor.h"
 #include "train/files.h"
 #include "train/run.h"
+#include "train/setup.h"
 #include "train/shared.h"
 
 namespace tilefuse::train {
@@ -49,6 +55,8 @@ TEST_F(TrainerTest, GivesTheSameBitsForAnyNumberOfReadingThreads) {
   Recipe recipe = mnist_recipe();
   recipe.augment.pad_crop = 2;
   recipe.augment.flip = true;
+  recipe.augment.mixup = 0.2;
+  recipe.augment.cutmix = 1;
   recipe.data.threads = 1;
   const Checkpoint one = trained(recipe, 20);
   recipe.data.threads = 4;
@@ -125,6 +133,67 @@ TEST_F(TrainerTest, ResumesARunInItsFolder) {
   EXPECT_NE(error_of([&] { run(recipe, device(), cache_, options(parts.path(), true)); })
                 .find("optimizer.rate: 0.5, was 0.01"),
             std::string::npos);
+}
+
+// The first step's pictures, mixed here, with their own labels and with those of the others.
+struct Mixed {
+  program::HostTensor pictures, own, others;
+  double taken = 0; // the mean of what pictures take of others
+};
+
+Mixed first_mixed(const Recipe &recipe) {
+  const Setup setup(recipe);
+  data::Loader loader(*setup.training, loader_options(recipe, {0, 1}, 1, 0));
+  const data::Batch &batch = loader.next();
+  const auto [height, width, channels] = setup.task.picture;
+  const std::int64_t count = recipe.steps.batch;
+  Mixed made{program::make_host_tensor("pictures", DType::U8, {count, height, width, channels}),
+             program::make_host_tensor("labels", DType::I32, {count}),
+             program::make_host_tensor("labels", DType::I32, {count})};
+  for (std::int64_t n = 0; n < count; ++n) {
+    program::set(made.own, n, batch.labels[n]);
+    program::set(made.others, n, batch.labels[count - 1 - n]);
+    for (std::int64_t i = 0; i < height * width; ++i) {
+      const double share = batch.mix[i / width] * batch.mix[height + i % width];
+      made.taken += share / static_cast<double>(count * height * width);
+      const auto pixel = [&](std::int64_t of) { return batch.pixels[of * height * width + i]; };
+      program::set(made.pictures, n * height * width + i,
+                   std::round((1 - share) * pixel(n) + share * pixel(count - 1 - n)));
+    }
+  }
+  return made;
+}
+
+// A loss of both labels, each by its share of the picture. Frozen statistics judge as an evaluation does.
+TEST_F(TrainerTest, MixesPicturesAndLabels) {
+  for (const auto &[mixup, cutmix] : {std::pair{1.0, 0.0}, std::pair{0.0, 1.0}}) {
+    Recipe recipe = mnist_recipe();
+    recipe.data.test.clear();
+    recipe.parameters.batch_norm = "frozen";
+    recipe.loss.smoothing = 0.1;
+    recipe.augment.mixup = mixup;
+    recipe.augment.cutmix = cutmix;
+    const double loss = Trainer(recipe, device(), cache_, {}).run_step().loss;
+    const Mixed mixed = first_mixed(recipe);
+    EXPECT_TRUE(mixed.taken > 0.05 && mixed.taken < 0.95) << mixed.taken;
+
+    const Folder folder;
+    const auto write = [&](const char *name, const program::HostTensor &tensor) {
+      write_durably(folder / name, data::to_npy(tensor));
+    };
+    write("pictures.npy", mixed.pictures);
+    write("own.npy", mixed.own);
+    write("others.npy", mixed.others);
+    recipe.augment = {};
+    const auto judged = [&](const char *labels) {
+      recipe.data.test = "npy:" + (folder / "pictures.npy") + "," + (folder / labels);
+      return Trainer(recipe, device(), cache_, {}).evaluate().loss;
+    };
+    const double want = (1 - mixed.taken) * judged("own.npy") + mixed.taken * judged("others.npy");
+    EXPECT_NEAR(loss, want, mixup > 0 ? 0.01 : 1e-4); // there, bytes were rounded
+    std::printf("mixup %g, cutmix %g: %.3f taken, loss %.6f, want %.6f\n", mixup, cutmix,
+                mixed.taken, loss, want);
+  }
 }
 
 TEST_F(TrainerTest, LeavesFrozenParametersAlone) {
