@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/log.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <algorithm>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -80,52 +76,20 @@ std::size_t kept_bytes(const std::string &path, std::int64_t resumed_step) {
   return bytes;
 }
 
-[[noreturn]] void cannot_write(const std::string &path, int number) {
-  throw Error(ErrorCode::Io, fmt::format("cannot write the log: {}", std::strerror(number)), path);
-}
-
-// All of it or, after Error{Io}, nothing.
-void append_text(int file, std::string_view text, const std::string &path) {
-  const off_t before = ::lseek(file, 0, SEEK_END);
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno != EINTR) {
-      const int failure = errno;
-      if (::ftruncate(file, before) != 0)
-        cannot_write(path, errno);
-      cannot_write(path, failure);
-    }
-    text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
-  }
-}
-
 } // namespace
 
-Log::Log(const std::string &path, std::int64_t resumed_step) : path_(path) {
-  const std::size_t kept = kept_bytes(path, resumed_step);
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file_ < 0)
-    cannot_write(path, errno);
-  try {
-    if (::ftruncate(file_, static_cast<off_t>(kept)) != 0)
-      cannot_write(path, errno);
-    if (kept == 0)
-      append_text(file_, kHeader, path);
-  } catch (const Error &) {
-    ::close(file_);
-    throw;
-  }
+Log::Log(const std::string &path, std::int64_t resumed_step)
+    : file_(path, kept_bytes(path, resumed_step), "log") {
+  if (file_.is_empty())
+    file_.append(kHeader);
 }
 
-Log::~Log() { ::close(file_); }
-
 void Log::append(const LogRow &row) {
-  const std::string text = std::apply(
+  file_.append(std::apply(
       [](const auto &...number) {
         return fmt::format("{}\n", fmt::join(std::tuple(number...), ","));
       },
-      columns(row));
-  append_text(file_, text, path_);
+      columns(row)));
 }
 
 std::vector<LogRow> read_log(const std::string &path) {

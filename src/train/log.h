@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/append_file.h"
+
 namespace tilefuse::train {
 
 struct LogRow {
@@ -35,16 +37,11 @@ public:
   // Makes the file, or takes up the one that is there: its rows up to `resumed_step` stay, what lies behind them is cut
   // off. Error{Io} when it cannot be written or has other columns.
   Log(const std::string &path, std::int64_t resumed_step);
-  ~Log();
-  Log(const Log &) = delete;
-  Log &operator=(const Log &) = delete;
-
   // Error{Io} when the disk takes no more; the row is then not there.
   void append(const LogRow &row);
 
 private:
-  std::string path_;
-  int file_ = -1;
+  AppendFile file_;
 };
 
 // The whole rows of a log. Error{Io} when it cannot be read, has other columns or a row that is not numbers.

@@ -97,6 +97,7 @@ const auto kKeys = std::to_array<RecipeKey>({
     {"keep.every_steps", kKeep<&Recipe::Keep::every_steps>},
     {"keep.checkpoints", kKeep<&Recipe::Keep::checkpoints>, kFromOne},
     {"keep.ema", kKeep<&Recipe::Keep::ema>, kBelowOne},
+    {"keep.tensorboard", kKeep<&Recipe::Keep::tensorboard>},
     {"keep.check_steps", kKeep<&Recipe::Keep::check_steps>},
     {"keep.stop_after_epochs_without_gain", kKeep<&Recipe::Keep::stop_after_epochs_without_gain>},
 });

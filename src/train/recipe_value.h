@@ -87,6 +87,7 @@ struct Recipe {
     int checkpoints = 3;
     double ema =
         0; // decay of the parameters' moving average, which is judged and exported; 0: none
+    bool tensorboard = false;     // the log as events too (events.h)
     std::int64_t check_steps = 0; // between steps that are computed twice; 0: none is
     std::int64_t stop_after_epochs_without_gain = 0; // 0: never
     friend bool operator==(const Keep &, const Keep &) = default;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <initializer_list>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "base/read_file.h"
 #include "base/stopwatch.h"
+#include "train/events.h"
 #include "train/log.h"
 
 namespace tilefuse::train {
@@ -102,7 +104,7 @@ public:
                       result.before->loss));
     }
     if (writes())
-      log_.emplace(in_folder("log.csv"), trainer_.step());
+      open_logs();
     bool is_stopped = false;
     while (trainer_.step() < trainer_.steps() && !is_stopped) {
       const bool is_asked = make_step();
@@ -122,6 +124,12 @@ public:
   }
 
 private:
+  void open_logs() {
+    log_.emplace(in_folder("log.csv"), trainer_.step());
+    if (recipe_.keep.tensorboard)
+      events_.emplace(options_.folder, trainer_.step());
+  }
+
   std::string in_folder(const std::string &name) const {
     return (std::filesystem::path(options_.folder) / name).string();
   }
@@ -211,9 +219,23 @@ private:
     std::sort(step_seconds_.begin(), step_seconds_.end());
     row_.step_ms = step_seconds_[step_seconds_.size() / 2] * 1e3;
     log_->append(row_);
+    add_events({{"train/loss", row_.loss},
+                {"train/top1", row_.top1},
+                {"train/rate", row_.rate},
+                {"train/gradient_norm", row_.gradient_norm},
+                {"train/loss_scale", row_.scale},
+                {"time/images_per_second", row_.images_per_second},
+                {"time/step_ms", row_.step_ms},
+                {"time/input_wait_ms", row_.input_wait_ms},
+                {"time/exchange_wait_ms", row_.exchange_wait_ms}});
     row_ = {};
     row_seconds_ = 0;
     step_seconds_.clear();
+  }
+
+  void add_events(std::initializer_list<Scalar> scalars) {
+    if (events_)
+      events_->add(trainer_.step(), scalars);
   }
 
   bool is_time_to_keep() const {
@@ -253,6 +275,7 @@ private:
       if (report.is_best)
         take_best(report, result);
       result.last = report.test;
+      add_events({{"test/loss", report.test->loss}, {"test/top1", report.test->top1()}});
     }
     result.best_epoch = progress_.best_epoch;
     progress_.epoch_steps = progress_.epoch_hits = 0;
@@ -284,8 +307,9 @@ private:
   Trainer trainer_;
   Recipe recipe_;
   Progress progress_;
-  std::optional<Log> log_; // of who writes
-  LogRow row_;             // sums since the last one
+  std::optional<Log> log_;          // of who writes
+  std::optional<EventFile> events_; // the same, where they are asked for
+  LogRow row_;                      // sums since the last one
   double row_seconds_ = 0;
   std::vector<double> step_seconds_; // since the last row
   double epoch_seconds_ = 0;

@@ -4,6 +4,7 @@
 //
 //   recipe.toml   the recipe, complete
 //   log.csv       a row per epoch, and within it by keep.log_steps (log.h)
+//   events.out.tfevents.…   the same and the evaluations for TensorBoard, where keep.tensorboard asks for it
 //   step-….safetensors   checkpoints (checkpoint.h)
 //   last.onnx     the model at the end; best.onnx where test data say which was best
 #pragma once
