@@ -223,6 +223,9 @@ void check(const Recipe &recipe) {
   need(recipe.steps.batch > 1 || (recipe.augment.mixup == 0 && recipe.augment.cutmix == 0),
        "'augment.mixup' and 'augment.cutmix' mix the pictures of a batch, which has one: need "
        "'steps.batch' of at least 2");
+  need(!recipe.optimizer.sharded || !recipe.optimizer.is_layerwise(),
+       "'optimizer.sharded' is of the optimisers \"sgd\" and \"adamw\": others take norms of whole "
+       "parameters");
   need(recipe.loss.smoothing == 0 || recipe.loss.kind == "cross_entropy",
        "'loss.smoothing' is of the loss \"cross_entropy\" alone");
 }

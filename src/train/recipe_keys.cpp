@@ -71,7 +71,7 @@ const auto kKeys = std::to_array<RecipeKey>({
      {},
      "train|frozen|synced"},
 
-    {"optimizer.kind", kOptimizer<&Recipe::Optimizer::kind>, {}, "sgd|adamw"},
+    {"optimizer.kind", kOptimizer<&Recipe::Optimizer::kind>, {}, "sgd|adamw|lars|lamb"},
     {"optimizer.rate", kOptimizer<&Recipe::Optimizer::rate>},
     {"optimizer.momentum", kOptimizer<&Recipe::Optimizer::momentum>, kBelowOne},
     {"optimizer.nesterov", kOptimizer<&Recipe::Optimizer::nesterov>},
@@ -80,6 +80,7 @@ const auto kKeys = std::to_array<RecipeKey>({
     {"optimizer.beta1", kOptimizer<&Recipe::Optimizer::beta1>, kBelowOne},
     {"optimizer.beta2", kOptimizer<&Recipe::Optimizer::beta2>, kBelowOne},
     {"optimizer.epsilon", kOptimizer<&Recipe::Optimizer::epsilon>, kPositive},
+    {"optimizer.trust", kOptimizer<&Recipe::Optimizer::trust>, kPositive},
     {"optimizer.clip", kOptimizer<&Recipe::Optimizer::clip>},
     {"optimizer.sharded", kOptimizer<&Recipe::Optimizer::sharded>},
 

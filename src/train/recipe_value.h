@@ -53,15 +53,18 @@ struct Recipe {
   } parameters;
 
   struct Optimizer {
-    std::string kind = "sgd"; // or adamw
+    std::string kind = "sgd"; // or adamw, lars, lamb
     double rate = 0;          // the learning rate; 0: not said
     double momentum = 0.9;
     bool nesterov = false;
     double decay = 0;                  // of weights
     std::vector<std::string> no_decay; // patterns of names
     double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+    double trust = 1e-3;  // of lars: the coefficient of its rates
     double clip = 0;      // norm of all gradients; 0: not clipped
     bool sharded = false; // of several workers each keeps and updates its rows alone (ZeRO-1)
+    // Whether each parameter has a rate of its own, by its norm.
+    bool is_layerwise() const { return kind == "lars" || kind == "lamb"; }
     friend bool operator==(const Optimizer &, const Optimizer &) = default;
   } optimizer;
 

@@ -40,17 +40,20 @@ public:
     rate_ = add_input("rate", {1});
     const TensorId scale = add_state("loss scale", {1});
     const TensorId good = add_state("good steps", {1});
-    decays_ = add_rows("decay", own_, [&](const Parameter &each) { return decay(each); });
-    const auto blend = [](const Parameter &each) {
-      return is_statistic(each.kind) ? 1 - each.keep : 0;
+    decays_ =
+        add_rows("decay", own_, [&](const PooledParameter &each) { return decay(each.parameter); });
+    const auto blend = [](const PooledParameter &each) {
+      return is_statistic(each.parameter.kind) ? 1 - each.parameter.keep : 0;
     };
     blends_ = add_rows("blend", own_, blend);
     const TensorId square = apply(
         "sum_of_squares", {learned, has_all ? blends_ : add_rows("blend of all", all, blend)});
     alive_ = apply("is_alive", {square});
     unscaling_ = apply("unscaling", {square, scale}, {{"CLIP", optimizer_.clip}});
-    if (optimizer_.kind == "adamw")
-      add_adamw();
+    if (optimizer_.is_layerwise())
+      add_layers();
+    if (optimizer_.kind == "adamw" || optimizer_.kind == "lamb")
+      add_adam();
     else
       add_sgd();
     if (ema > 0)
@@ -96,12 +99,12 @@ private:
   // One number per row, of the parameter that lies there. Of a share of the rows an input, lest kernels
   // depend on which share it is.
   TensorId add_rows(const std::string &name, const RowRange &range,
-                    const std::function<double(const Parameter &)> &of) {
+                    const std::function<double(const PooledParameter &)> &of) {
     program::HostTensor tensor = program::make_host_tensor(name, DType::F32, {range.count});
     for (const PooledParameter &entry : pool_.entries)
       for (std::int64_t row = entry.row; row < entry.row + entry.rows; ++row)
         if (row >= range.first && row < range.first + range.count)
-          program::set(tensor, row - range.first, of(entry.parameter));
+          program::set(tensor, row - range.first, of(entry));
     if (range.count != pool_.rows) {
       made_.rows.push_back({made_.program.inputs.size(), std::move(tensor.data)});
       return add_input(name, tensor.shape);
@@ -110,14 +113,16 @@ private:
                               std::make_shared<const program::Bytes>(std::move(tensor.data))});
   }
 
-  double decay(const Parameter &parameter) const {
+  // Statistics and what a pattern names have none, and no rate by their norm.
+  bool may_decay(const Parameter &parameter) const {
     const auto matches = [&](const std::string &pattern) {
       return fnmatch(pattern.c_str(), parameter.name.c_str(), 0) == 0;
     };
     const std::vector<std::string> &without = optimizer_.no_decay;
-    return is_statistic(parameter.kind) || std::any_of(without.begin(), without.end(), matches)
-               ? 0
-               : optimizer_.decay;
+    return !is_statistic(parameter.kind) && std::none_of(without.begin(), without.end(), matches);
+  }
+  double decay(const Parameter &parameter) const {
+    return may_decay(parameter) ? optimizer_.decay : 0;
   }
 
   TensorId apply(const std::string &function, const std::vector<TensorId> &args,
@@ -128,10 +133,16 @@ private:
   void add_sgd() {
     const TensorId momentum = add_state("momentum", rows_);
     const tile::Attributes mu{{"MU", optimizer_.momentum}};
+    const bool is_lars = optimizer_.kind == "lars";
     const TensorId next =
-        apply("sgd_momentum", {parameters_, momentum, learned_, decays_, alive_, unscaling_}, mu);
+        is_lars
+            ? apply("lars_momentum",
+                    {parameters_, momentum, learned_, lars_trust(), decays_, alive_, unscaling_},
+                    mu)
+            : apply("sgd_momentum", {parameters_, momentum, learned_, decays_, alive_, unscaling_},
+                    mu);
     finish("parameters",
-           optimizer_.nesterov
+           optimizer_.nesterov && !is_lars
                ? apply("sgd_nesterov",
                        {parameters_, next, learned_, decays_, blends_, alive_, rate_, unscaling_},
                        mu)
@@ -139,21 +150,48 @@ private:
     finish("momentum", next);
   }
 
-  void add_adamw() {
+  void add_adam() {
     const TensorId first = add_state("first moment", rows_);
     const TensorId second = add_state("second moment", rows_);
     const TensorId mean =
         apply("adam_first", {first, learned_, alive_, unscaling_}, {{"BETA", optimizer_.beta1}});
     const TensorId spread =
         apply("adam_second", {second, learned_, alive_, unscaling_}, {{"BETA", optimizer_.beta2}});
-    finish("parameters", apply("adamw",
-                               {parameters_, mean, spread, learned_, decays_, blends_, alive_,
-                                rate_, steps_made()},
-                               {{"BETA1", optimizer_.beta1},
-                                {"BETA2", optimizer_.beta2},
-                                {"EPSILON", optimizer_.epsilon}}));
+    const tile::Attributes attributes{
+        {"BETA1", optimizer_.beta1}, {"BETA2", optimizer_.beta2}, {"EPSILON", optimizer_.epsilon}};
+    finish("parameters",
+           optimizer_.kind == "lamb"
+               ? lamb(apply("lamb_change", {parameters_, mean, spread, decays_, steps_made()},
+                            attributes))
+               : apply("adamw",
+                       {parameters_, mean, spread, learned_, decays_, blends_, alive_, rate_,
+                        steps_made()},
+                       attributes));
     finish("first moment", mean);
     finish("second moment", spread);
+  }
+
+  void add_layers() {
+    const RowRange all{0, pool_.rows};
+    owners_ = add_rows("owner", all, [&](const PooledParameter &each) {
+      return static_cast<double>(&each - pool_.entries.data());
+    });
+    adapts_ = add_rows("adapts", all, [&](const PooledParameter &each) {
+      return may_decay(each.parameter) ? 1.0 : 0.0;
+    });
+  }
+  TensorId norm(TensorId rows) {
+    return apply("norm_of_owner", {rows, owners_},
+                 {{"COUNT", static_cast<std::int64_t>(pool_.entries.size())}});
+  }
+  TensorId lars_trust() {
+    const TensorId weight = norm(parameters_);
+    const TensorId change = apply("lars_change", {norm(learned_), weight, decays_, unscaling_});
+    return apply("trust", {weight, change, adapts_}, {{"TRUST", optimizer_.trust}});
+  }
+  TensorId lamb(TensorId change) {
+    const TensorId ratio = apply("trust", {norm(parameters_), norm(change), adapts_});
+    return apply("lamb", {parameters_, change, learned_, ratio, blends_, alive_, rate_});
   }
 
   void add_average(double decay) {
@@ -178,6 +216,7 @@ private:
   UpdateProgram made_;
   program::Shape rows_;
   TensorId parameters_{}, learned_{}, rate_{}, decays_{}, blends_{}, alive_{}, unscaling_{};
+  TensorId owners_{}, adapts_{}; // by row, of rates by parameter
 };
 
 } // namespace

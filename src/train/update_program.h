@@ -41,7 +41,7 @@ struct UpdateProgram {
 };
 
 // Inputs are rows [R, kRow] or one number [1]; states of rows are those of `own`. Optimisers: "sgd",
-// "adamw". `ema`: the decay of a moving average of the parameters; 0: none is kept.
+// "adamw", "lars", "lamb". `ema`: the decay of a moving average of the parameters; 0: none is kept.
 UpdateProgram update_program(const ParameterPool &pool, const Recipe::Optimizer &optimizer,
                              double ema, bool scales_loss, const RowRange &own);
 

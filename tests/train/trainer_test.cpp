@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -123,16 +123,57 @@ TEST_F(TrainerTest, ResumesARunInItsFolder) {
   run(recipe, device(), cache_, options(whole.path(), false));
   recipe.steps.limit = 5;
   run(recipe, device(), cache_, options(parts.path(), false));
-  EXPECT_NE(error_of([&] { run(recipe, device(), cache_, options(parts.path(), false)); })
-                .find("--resume goes on with it"),
+  EXPECT_NE(error_of([&] {
+              run(recipe, device(), cache_, options(parts.path(), false));
+            }).find("--resume goes on with it"),
             std::string::npos);
   recipe.steps.limit = 12;
   EXPECT_TRUE(run(recipe, device(), cache_, options(parts.path(), true)).is_complete);
-  expect_equal(*newest_checkpoint(whole.path(), nullptr), *newest_checkpoint(parts.path(), nullptr));
+  expect_equal(*newest_checkpoint(whole.path(), nullptr),
+               *newest_checkpoint(parts.path(), nullptr));
   recipe.optimizer.rate = 0.5;
-  EXPECT_NE(error_of([&] { run(recipe, device(), cache_, options(parts.path(), true)); })
-                .find("optimizer.rate: 0.5, was 0.01"),
+  EXPECT_NE(error_of([&] {
+              run(recipe, device(), cache_, options(parts.path(), true));
+            }).find("optimizer.rate: 0.5, was 0.01"),
             std::string::npos);
+}
+
+double norm(const std::vector<float> &values) {
+  double sum = 0;
+  for (const float value : values)
+    sum += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(sum);
+}
+
+// The first step of LARS and LAMB from its formula, of the gradient that sgd keeps as its momentum.
+TEST_F(TrainerTest, StepsByEachParametersNorm) {
+  constexpr double decay = 0.1;
+  Recipe recipe = mnist_recipe();
+  recipe.data.test.clear();
+  const Checkpoint before = trained(recipe, 0), gradients = trained(recipe, 1);
+  recipe.optimizer.decay = decay;
+  recipe.optimizer.no_decay = {"*.bias"};
+  for (const char *kind : {"lars", "lamb"}) {
+    recipe.optimizer.kind = kind;
+    const Checkpoint after = trained(recipe, 1);
+    for (const std::string name : {"conv1.weight", "fc1.weight", "fc2.weight", "fc2.bias"}) {
+      const bool is_lars = recipe.optimizer.kind == "lars", adapts = name.ends_with("weight");
+      const std::vector<float> w = floats(before, name), g = floats(gradients, "momentum/" + name);
+      std::vector<float> change = g; // LAMB's moments, corrected, are g and its square
+      for (std::size_t i = 0; i < g.size(); ++i) {
+        change[i] = is_lars ? g[i] : g[i] / (std::abs(g[i]) + 1e-8F);
+        change[i] += adapts ? static_cast<float>(decay) * w[i] : 0;
+      }
+      const double trust = !adapts   ? 1
+                           : is_lars ? 1e-3 * norm(w) / (norm(g) + decay * norm(w))
+                                     : norm(w) / norm(change);
+      const std::vector<float> now = floats(after, name);
+      for (std::size_t i = 0; i < now.size(); ++i)
+        ASSERT_NEAR(now[i] - w[i], -0.01 * trust * change[i],
+                    1e-7 + 1e-4 * std::abs(0.01 * trust * change[i]))
+            << kind << " " << name << " " << i;
+    }
+  }
 }
 
 // The first step's pictures, mixed here, with their own labels and with those of the others.
@@ -247,8 +288,9 @@ TEST_F(TrainerTest, SaysWhatDoesNotFit) {
 
   recipe = mnist_recipe();
   recipe.parameters.freeze = {"conv9.*"};
-  EXPECT_NE(error_of([&] { trained(recipe, 1); }).find("no parameter of the model matches 'conv9.*'"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([&] { trained(recipe, 1); }).find("no parameter of the model matches 'conv9.*'"),
+      std::string::npos);
   recipe.parameters.freeze = {"*"};
   EXPECT_NE(error_of([&] { trained(recipe, 1); }).find("freezes every parameter"),
             std::string::npos);
@@ -269,7 +311,8 @@ TEST_F(TrainerTest, NamesTheGradientThatIsNotFinite) {
   Recipe recipe = mnist_recipe();
   recipe.optimizer.rate = 1e30;
   const std::string error = error_of([&] { trained(recipe, 60); });
-  EXPECT_NE(error.find("gradients of the last 20 steps are not finite"), std::string::npos) << error;
+  EXPECT_NE(error.find("gradients of the last 20 steps are not finite"), std::string::npos)
+      << error;
 }
 
 TEST_F(TrainerTest, RefusesACheckpointOfAnotherOptimiser) {
