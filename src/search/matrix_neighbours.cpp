@@ -33,246 +33,218 @@ constexpr int kTries = 60;
 constexpr std::int64_t kMostStages = 10;
 constexpr std::int64_t kMostWindows = 4;
 
-class MatrixChange {
-public:
-  MatrixChange(const Nest &nest, const Target &target, Schedule &schedule, Random &random)
-      : nest_(nest), target_(target), schedule_(schedule), random_(random),
-        roles_(core_roles(nest, schedule)) {}
+// A schedule that is changed, and what its axes ask of it.
+struct Change {
+  const Nest &nest;
+  const Target &target;
+  Schedule &schedule;
+  Random &random;
+  const CoreRoles roles = core_roles(nest, schedule);
 
-  void one();
-  // What follows from the others where search picks it, or another choice.
-  void settle_roles();
-
-private:
-  using Step = void (MatrixChange::*)();
-
-  bool is_wgmma() const { return tilefuse::is_wgmma(*schedule_.core.op); }
-  Pipe &data() { return schedule_.pipes[at(roles_.data)]; }
-  Pipe &filter() { return schedule_.pipes[at(roles_.filter)]; }
-  schedule::Split &channel() { return schedule_.splits[roles_.channel]; }
-
-  void change_instruction();
-  void change_rows();
-  void change_warps();
-  void change_depth();
-  void change_run();
-  void change_stages();
-  void change_engine();
-  void change_footprints();
-  void change_extra();
-  void change_store();
-  void change_instances();
-  void change_cluster();
-  void change_split();
-  void change_persistence();
-  void change_raster();
-  void change_instruction_order();
-  void change_swap();
-  void change_registers();
-
-  const Nest &nest_;
-  const Target &target_;
-  Schedule &schedule_;
-  Random &random_;
-  const CoreRoles roles_;
+  bool is_of_groups() const { return is_wgmma(*schedule.core.op); }
+  Pipe &data() { return schedule.pipes[at(roles.data)]; }
+  Pipe &filter() { return schedule.pipes[at(roles.filter)]; }
+  schedule::Split &channel() { return schedule.splits[roles.channel]; }
 };
 
 // An instruction of the same types with as many columns, or another tile of columns.
-void MatrixChange::change_instruction() {
-  Core &core = schedule_.core;
-  if (!is_wgmma()) {
-    channel().tile = core.warp_columns * random_.of<std::int64_t>({16, 32, 48, 64});
-    channel().vec = roles_.filter_turned ? channel().vec : channel().tile / core.warp_columns / 8;
+void change_instruction(Change &of) {
+  Core &core = of.schedule.core;
+  if (!of.is_of_groups()) {
+    of.channel().tile = core.warp_columns * of.random.of<std::int64_t>({16, 32, 48, 64});
+    if (!of.roles.filter_turned)
+      of.channel().vec = of.channel().tile / core.warp_columns / 8;
     return;
   }
   std::vector<const CoreOp *> alike;
   for (const CoreOp &op : core_ops())
-    if (tilefuse::is_wgmma(op) && op.a.type == core.op->a.type && op.b.type == core.op->b.type &&
+    if (is_wgmma(op) && op.a.type == core.op->a.type && op.b.type == core.op->b.type &&
         op.d.type == core.op->d.type && op.tf32 == core.op->tf32)
       alike.push_back(&op);
-  core.op = random_.of(alike);
-  if (core.swap_ab)
-    core.rows = core.op->n * core.warp_rows;
-  else
-    channel().tile = core.op->n * core.warp_columns;
+  core.op = of.random.of(alike);
+  (core.swap_ab ? core.rows : of.channel().tile) =
+      core.op->n * (core.swap_ab ? core.warp_rows : core.warp_columns);
 }
 
-void MatrixChange::change_rows() {
-  Core &core = schedule_.core;
-  const std::int64_t unit = is_wgmma() ? 64 : 16;
+void change_rows(Change &of) {
+  Core &core = of.schedule.core;
+  const bool is_of_groups = of.is_of_groups();
   if (core.swap_ab)
-    channel().tile = 64 * core.warp_columns * random_.between(1, 2);
+    of.channel().tile = 64 * core.warp_columns * of.random.between(1, 2);
   else
-    core.rows = unit * core.warp_rows * random_.between(1, is_wgmma() ? 3 : 4);
+    core.rows =
+        (is_of_groups ? 64 : 16) * core.warp_rows * of.random.between(1, is_of_groups ? 3 : 4);
 }
 
 // As many rows and columns by other warps.
-void MatrixChange::change_warps() {
-  Core &core = schedule_.core;
-  const std::int64_t most = is_wgmma() ? 2 : 4;
-  core.warp_rows = random_.between(1, most + (is_wgmma() ? 1 : 0));
-  core.warp_columns = random_.between(1, most);
-  if (is_wgmma() && !core.swap_ab)
-    channel().tile = core.op->n * core.warp_columns;
-  else if (is_wgmma())
+void change_warps(Change &of) {
+  Core &core = of.schedule.core;
+  const bool is_of_groups = of.is_of_groups();
+  core.warp_rows = of.random.between(1, is_of_groups ? 3 : 4);
+  core.warp_columns = of.random.between(1, is_of_groups ? 2 : 4);
+  if (is_of_groups && !core.swap_ab)
+    of.channel().tile = core.op->n * core.warp_columns;
+  else if (is_of_groups)
     core.rows = core.op->n * core.warp_rows;
 }
 
-void MatrixChange::change_depth() {
-  schedule_.splits[roles_.depth()].tile =
-      random_.of<std::int64_t>({32, 64, 128}) / size_bytes(schedule_.core.op->a.type);
+void change_depth(Change &of) {
+  of.schedule.splits[of.roles.depth()].tile =
+      of.random.of<std::int64_t>({32, 64, 128}) / size_bytes(of.schedule.core.op->a.type);
 }
 
-void MatrixChange::change_run() { channel().vec = random_.of<std::int64_t>({1, 2, 4, 8, 16}); }
+void change_run(Change &of) { of.channel().vec = of.random.of<std::int64_t>({1, 2, 4, 8, 16}); }
 
-void MatrixChange::change_stages() {
-  if (data().footprint == Footprint::Halo && random_.chance(50))
-    data().stages = static_cast<int>(random_.between(1, kMostWindows));
+void change_stages(Change &of) {
+  if (of.data().footprint == Footprint::Halo && of.random.chance(50))
+    of.data().stages = static_cast<int>(of.random.between(1, kMostWindows));
   else
-    set_step_stages(schedule_, static_cast<int>(random_.between(2, kMostStages)));
+    set_step_stages(of.schedule, static_cast<int>(of.random.between(2, kMostStages)));
 }
 
-void MatrixChange::change_engine() {
-  if (is_wgmma())
-    data().engine = data().engine == Engine::Tma ? Engine::CpAsync : Engine::Tma;
+void change_raster(Change &of) {
+  using schedule::Raster;
+  Raster &raster = of.schedule.tiles.raster;
+  raster = raster == Raster::Rows ? Raster::Columns : Raster::Rows;
+}
+
+void change_engine(Change &of) {
+  of.data().engine = of.data().engine == Engine::Tma ? Engine::CpAsync : Engine::Tma;
 }
 
 // Windows beside a filter that streams or stays, or neither.
-void MatrixChange::change_footprints() {
-  if (!is_wgmma())
-    return;
-  if (data().footprint == Footprint::Halo) {
-    data().footprint = filter().footprint = Footprint::Step;
-    data().stages = filter().stages;
-    for (const nest::IndexId i : roles_.pixels)
-      schedule_.splits[i].tile = 1;
+void change_footprints(Change &of) {
+  if (of.data().footprint == Footprint::Halo) {
+    of.data().footprint = of.filter().footprint = Footprint::Step;
+    of.data().stages = of.filter().stages;
+    for (const nest::IndexId i : of.roles.pixels)
+      of.schedule.splits[i].tile = 1;
     return;
   }
-  data().footprint = Footprint::Halo;
-  choose_box(nest_, schedule_, 1);
-  if (random_.chance(50))
-    filter().footprint = Footprint::Resident;
-  fit_stages(nest_, schedule_, target_);
+  of.data().footprint = Footprint::Halo;
+  choose_box(of.nest, of.schedule, 1);
+  if (of.random.chance(50))
+    of.filter().footprint = Footprint::Resident;
+  fit_stages(of.nest, of.schedule, of.target);
 }
 
-void MatrixChange::change_extra() {
-  if (!is_wgmma())
-    return;
-  const auto stages = static_cast<int>(random_.between(0, schedule_.roles.math.instances));
-  schedule_.extra = {.engine = stages == 0 ? Engine::Items : Engine::Tma, .stages = stages};
+void change_extra(Change &of) {
+  const auto stages = static_cast<int>(of.random.between(0, of.schedule.roles.math.instances));
+  of.schedule.extra = {.engine = stages == 0 ? Engine::Items : Engine::Tma, .stages = stages};
 }
 
-void MatrixChange::change_store() {
-  if (is_wgmma())
-    schedule_.store = schedule_.store == Store::Tma ? Store::Direct : Store::Tma;
+void change_store(Change &of) {
+  of.schedule.store = of.schedule.store == Store::Tma ? Store::Direct : Store::Tma;
 }
 
 // Ping-pong, or all warps on one tile.
-void MatrixChange::change_instances() {
-  if (!is_wgmma())
-    return;
-  schedule_.roles.math.instances = 3 - schedule_.roles.math.instances;
-  if (schedule_.extra.stages > 1)
-    schedule_.extra.stages = schedule_.roles.math.instances;
+void change_instances(Change &of) {
+  int &instances = of.schedule.roles.math.instances;
+  instances = 3 - instances;
+  if (of.schedule.extra.stages > 1)
+    of.schedule.extra.stages = instances;
 }
 
-void MatrixChange::change_cluster() {
-  if (!is_wgmma())
-    return;
-  const auto [m, n] = random_.of({std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}});
-  schedule_.tiles.cluster_m = m;
-  schedule_.tiles.cluster_n = n;
-  schedule_.tiles.split_k = 1;
+void change_cluster(Change &of) {
+  const auto [m, n] = of.random.of({std::pair{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}});
+  of.schedule.tiles.cluster_m = m;
+  of.schedule.tiles.cluster_n = n;
+  of.schedule.tiles.split_k = 1;
 }
 
-void MatrixChange::change_split() {
-  if (!is_wgmma())
-    return;
-  schedule_.tiles.split_k = random_.of<std::int64_t>({1, 2, 4, 8});
-  schedule_.tiles.cluster_m = schedule_.tiles.cluster_n = 1;
+void change_split(Change &of) {
+  of.schedule.tiles.split_k = of.random.of<std::int64_t>({1, 2, 4, 8});
+  of.schedule.tiles.cluster_m = of.schedule.tiles.cluster_n = 1;
 }
 
 // A block for each tile, or one for each multiprocessor.
-void MatrixChange::change_persistence() {
-  if (!is_wgmma())
-    return;
-  schedule::TileOrder &tiles = schedule_.tiles;
-  const std::int64_t clusters = std::max<std::int64_t>(1, target_.compute_units / tiles.cluster());
+void change_persistence(Change &of) {
+  schedule::TileOrder &tiles = of.schedule.tiles;
+  const std::int64_t clusters =
+      std::max<std::int64_t>(1, of.target.compute_units / tiles.cluster());
   tiles.persistent = tiles.persistent == 0 ? clusters * tiles.cluster() : 0;
 }
 
-void MatrixChange::change_raster() {
-  using schedule::Raster;
-  schedule_.tiles.raster = schedule_.tiles.raster == Raster::Rows ? Raster::Columns : Raster::Rows;
-}
-
-void MatrixChange::change_instruction_order() {
-  if (is_wgmma())
-    schedule_.core.k_inner = !schedule_.core.k_inner;
-}
+void change_instruction_order(Change &of) { of.schedule.core.k_inner = !of.schedule.core.k_inner; }
 
 // Points in the instruction's columns, or in its rows again, by the instruction that has the types
 // of both sides so.
-void MatrixChange::change_swap() {
-  Core &core = schedule_.core;
-  if (!is_wgmma())
-    return;
-  const CoreOp *op = wgmma_op_for(nest_, {core.op->n, core.op->tf32, !core.swap_ab});
+void change_swap(Change &of) {
+  Core &core = of.schedule.core;
+  const CoreOp *op = wgmma_op_for(of.nest, {core.op->n, core.op->tf32, !core.swap_ab});
   if (op == nullptr)
     return;
   core.op = op;
   core.swap_ab = !core.swap_ab;
   core.rows = (core.swap_ab ? core.op->n : 64) * core.warp_rows;
-  channel().tile = (core.swap_ab ? 64 : core.op->n) * core.warp_columns;
-  channel().vec = 2;
+  of.channel().tile = (core.swap_ab ? 64 : core.op->n) * core.warp_columns;
+  of.channel().vec = 2;
 }
 
 // Some registers go from those that multiply to those that load, or back.
-void MatrixChange::change_registers() {
-  schedule::WarpRoles &roles = schedule_.roles;
-  const Core &core = schedule_.core;
+void change_registers(Change &of) {
+  schedule::WarpRoles &roles = of.schedule.roles;
+  const Core &core = of.schedule.core;
   const auto math = static_cast<int>(core.warp_rows * core.warp_columns) * roles.math.instances;
-  const int by = random_.of({-8, 8});
+  const int by = of.random.of({-8, 8});
   if (roles.math.registers == 0)
     return;
   roles.math.registers -= by;
   roles.load.registers += by * math;
 }
 
-void MatrixChange::one() {
-  constexpr std::array<Step, 17> kSteps = {
-      &MatrixChange::change_instruction, &MatrixChange::change_rows,
-      &MatrixChange::change_warps,       &MatrixChange::change_depth,
-      &MatrixChange::change_run,         &MatrixChange::change_stages,
-      &MatrixChange::change_engine,      &MatrixChange::change_footprints,
-      &MatrixChange::change_extra,       &MatrixChange::change_store,
-      &MatrixChange::change_instances,   &MatrixChange::change_cluster,
-      &MatrixChange::change_split,       &MatrixChange::change_persistence,
-      &MatrixChange::change_raster,      &MatrixChange::change_instruction_order,
-      &MatrixChange::change_swap};
-  (this->*kSteps[at(static_cast<int>(random_.between(0, kSteps.size() - 1)))])();
+// The axes that a step may move along.
+struct Axis {
+  void (*change)(Change &of);
+  bool of_groups = true; // wgmma alone has it
+};
+constexpr auto kAxes = std::to_array<Axis>({
+    {change_instruction, false},
+    {change_rows, false},
+    {change_warps, false},
+    {change_depth, false},
+    {change_run, false},
+    {change_stages, false},
+    {change_engine},
+    {change_footprints},
+    {change_extra},
+    {change_store},
+    {change_instances},
+    {change_cluster},
+    {change_split},
+    {change_persistence},
+    {change_raster, false},
+    {change_instruction_order},
+    {change_swap},
+});
+
+void change_one(Change &of) {
+  const Axis &axis = kAxes[at(static_cast<int>(of.random.between(0, kAxes.size() - 1)))];
+  if (!axis.of_groups || of.is_of_groups())
+    axis.change(of);
 }
 
-void MatrixChange::settle_roles() {
-  if (!is_wgmma())
+// What follows from the others where search picks it, or another choice.
+void settle_roles(Change &of) {
+  if (!of.is_of_groups())
     return;
-  const schedule::Raster raster = schedule_.tiles.raster;
-  const bool k_inner = schedule_.core.k_inner;
-  schedule::TileOrder &tiles = schedule_.tiles;
+  schedule::TileOrder &tiles = of.schedule.tiles;
+  schedule::WarpRoles &roles = of.schedule.roles;
+  const schedule::Raster raster = tiles.raster;
+  const bool k_inner = of.schedule.core.k_inner;
   tiles.persistent = (tiles.persistent + tiles.cluster() - 1) / tiles.cluster() * tiles.cluster();
-  assign_roles(nest_, schedule_, target_);
+  assign_roles(of.nest, of.schedule, of.target);
   tiles.raster = raster;
-  schedule_.core.k_inner = k_inner;
-  if (random_.chance(20))
-    schedule_.roles.load.early =
-        !schedule_.roles.load.early && can_copy_early(gemm_of(nest_, schedule_));
-  if (random_.chance(20))
-    schedule_.roles.load.lead =
-        static_cast<int>(random_.between(0, most_lead(gemm_of(nest_, schedule_))));
-  if (random_.chance(20))
-    schedule_.roles.math.tests_rows = !schedule_.roles.math.tests_rows;
-  if (random_.chance(20))
-    change_registers();
+  of.schedule.core.k_inner = k_inner;
+  if (of.random.chance(20))
+    roles.load.early = !roles.load.early && can_copy_early(gemm_of(of.nest, of.schedule));
+  if (of.random.chance(20))
+    roles.load.lead =
+        static_cast<int>(of.random.between(0, most_lead(gemm_of(of.nest, of.schedule))));
+  if (of.random.chance(20))
+    roles.math.tests_rows = !roles.math.tests_rows;
+  if (of.random.chance(20))
+    change_registers(of);
 }
 
 } // namespace
@@ -281,10 +253,10 @@ std::optional<Schedule> matrix_neighbour(const Nest &nest, const Target &target,
                                          Random &random) {
   for (int i = 0; i < kTries; ++i) {
     Schedule schedule = of;
-    MatrixChange change(nest, target, schedule, random);
+    Change change{nest, target, schedule, random};
     for (std::int64_t left = random.between(1, 3); left > 0; --left)
-      change.one();
-    change.settle_roles();
+      change_one(change);
+    settle_roles(change);
     if (schedule != of && !illegal(nest, schedule, target))
       return schedule;
   }
