@@ -11,7 +11,6 @@
 #include "schedule/legal.h"
 #include "schedule/result_tile.h"
 #include "schedule/roles.h"
-#include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/core_forms.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/mma/core_copies.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 

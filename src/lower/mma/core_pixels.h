@@ -2,8 +2,6 @@
 // The pixel and the channel of a result under a matrix instruction.
 #pragma once
 
-#include <vector>
-
 #include "lower/context.h"
 
 namespace tilefuse::lower {

@@ -19,10 +19,8 @@
 namespace tilefuse::search {
 namespace {
 
-using nest::Nest;
 using schedule::Roles;
 using schedule::roles_of;
-using schedule::Schedule;
 
 constexpr std::int64_t kFewChannels = 4;
 

@@ -43,9 +43,9 @@ namespace tilefuse::search {
 
 std::vector<std::string> algorithm_names();
 // The algorithm with its usual sizes, legal on the target. Error{Unsupported} for an unknown name.
-NamedSchedule named_schedule(std::string_view name, const nest::Nest &nest, const Target &target);
+NamedSchedule named_schedule(std::string_view name, const Nest &nest, const Target &target);
 // The same with other sizes, for a search. Not checked for legality.
-NamedSchedule form(std::string_view name, const nest::Nest &nest, const Target &target,
+NamedSchedule form(std::string_view name, const Nest &nest, const Target &target,
                    const FormSizes &sizes);
 
 } // namespace tilefuse::search

@@ -16,7 +16,6 @@
 namespace tilefuse::search {
 namespace {
 
-using nest::Nest;
 using schedule::core_op_for;
 using schedule::CoreRoles;
 using schedule::CoreTile;
@@ -26,7 +25,6 @@ using schedule::Gemm;
 using schedule::kExchangeVec;
 using schedule::no_core_roles;
 using schedule::scalar_schedule;
-using schedule::Schedule;
 using schedule::Split;
 
 constexpr std::string_view kPlain = "mma";

@@ -17,23 +17,21 @@ namespace tilefuse::search {
 // The form of a tile: output indices in the order of the result and the depth innermost, a depth of
 // several indices in the order of memory. Not checked for legality. Requires no_core_roles to give
 // no reason.
-schedule::Schedule core_form(const nest::Nest &nest, const CoreOp &op, std::string_view name,
-                             const TileSizes &sizes);
+Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
+                   const TileSizes &sizes);
 
 // Whether the schedule is legal, its tiles are not mostly padding, and the target's compiler keeps
 // its registers (target/quirks.h).
-bool pays(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);
+bool pays(const Nest &nest, const Schedule &schedule, const Target &target);
 
 // Legal schedules, larger tiles first.
-std::vector<schedule::Schedule> core_schedules(const nest::Nest &nest, const Target &target,
-                                               bool tf32);
+std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, bool tf32);
 
 bool is_core_algorithm(std::string_view name);
 // The largest tile that still gives every multiprocessor a block, or the one with the most blocks.
-NamedSchedule named_core_schedule(std::string_view name, const nest::Nest &nest,
-                                  const Target &target);
+NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const Target &target);
 // Why an algorithm has no schedule, by one that does not pay.
-NamedSchedule misfit(std::string_view name, const nest::Nest &nest, const schedule::Schedule &last,
+NamedSchedule misfit(std::string_view name, const Nest &nest, const Schedule &last,
                      const Target &target);
 
 } // namespace tilefuse::search

@@ -5,7 +5,6 @@
 
 #include "schedule/legal.h"
 #include "schedule/members.h"
-#include "schedule/mma/core_feeds.h"
 #include "schedule/wgmma/wgmma_spread.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/roles.h"
@@ -16,7 +15,6 @@ namespace tilefuse::search {
 namespace {
 
 using schedule::Core;
-using schedule::Schedule;
 constexpr int kLeastRing = 2;
 constexpr int kLeastMappedRing = 3; // a buffer is copied, one mapped and one multiplied at a time
 constexpr int kLeastWindows = 2;    // that serve many steps each
@@ -35,7 +33,7 @@ bool leaves_no_mappers(const Schedule &schedule, const Target &target) {
 }
 
 // One buffer less, while there are enough.
-bool shrink(const nest::Nest &anchor, Schedule &schedule) {
+bool shrink(const Nest &anchor, Schedule &schedule) {
   const int stages = step_stages(schedule);
   if (stages > least_stages(schedule)) {
     set_step_stages(schedule, stages - 1);

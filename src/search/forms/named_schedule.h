@@ -14,8 +14,11 @@
 
 namespace tilefuse::search {
 
+using nest::Nest;
+using schedule::Schedule;
+
 struct NamedSchedule {
-  std::optional<schedule::Schedule> schedule;
+  std::optional<Schedule> schedule;
   std::string refusal; // why the algorithm does not fit, when there is no schedule
 };
 
@@ -26,9 +29,9 @@ inline NamedSchedule misfit(std::string_view name, std::string_view why) {
 // Of schedules with larger tiles first, the first that still gives every multiprocessor one of what
 // `count` counts, or the one with most.
 template <typename Count>
-const schedule::Schedule &filling(const std::vector<schedule::Schedule> &all, const Target &target,
-                                  const Count &count) {
-  const auto first = std::find_if(all.begin(), all.end(), [&](const schedule::Schedule &each) {
+const Schedule &filling(const std::vector<Schedule> &all, const Target &target,
+                        const Count &count) {
+  const auto first = std::find_if(all.begin(), all.end(), [&](const Schedule &each) {
     return count(each) >= target.compute_units;
   });
   if (first != all.end())

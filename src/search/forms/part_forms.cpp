@@ -6,16 +6,13 @@
 
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
-#include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/wgmma_sizes.h"
 
 namespace tilefuse::search {
 namespace {
 
-using nest::Nest;
 using schedule::clusters_at_once;
-using schedule::Schedule;
 
 constexpr std::array<std::int64_t, 2> kParts = {2, 4}; // that gain (docs/lab)
 

@@ -17,9 +17,7 @@
 namespace tilefuse::search {
 namespace {
 
-using nest::Nest;
 using schedule::kCoreRows;
-using schedule::Schedule;
 
 constexpr std::string_view kName = "rows_mma";
 constexpr std::int64_t kMostWarps = 8;

@@ -12,7 +12,6 @@
 #include "schedule/legal.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_panels.h"
-#include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/core_tiles.h"
@@ -24,7 +23,6 @@
 namespace tilefuse::search {
 namespace {
 
-using nest::Nest;
 using schedule::CoreRoles;
 using schedule::Engine;
 using schedule::Footprint;
@@ -33,7 +31,6 @@ using schedule::kGroupRows;
 using schedule::kPanelVec;
 using schedule::no_core_roles;
 using schedule::scalar_schedule;
-using schedule::Schedule;
 using schedule::Store;
 using schedule::wgmma_op_for;
 

@@ -16,26 +16,21 @@ namespace tilefuse::search {
 constexpr std::int64_t kShortTile = 8; // steps, which take about as long as its results
 
 // Legal schedules of every kind, larger tiles first.
-std::vector<schedule::Schedule> every_wgmma_schedule(const nest::Nest &nest, const Target &target,
-                                                     bool tf32);
+std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &target, bool tf32);
 // Those of them that may be the fastest.
-std::vector<schedule::Schedule> wgmma_schedules(const nest::Nest &nest, const Target &target,
-                                                bool tf32);
+std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bool tf32);
 // Windows beside a ring of the filter, where several taps read a tile's data: they pay where maps
 // feed them (fed_forms.h).
-std::vector<schedule::Schedule> streamed_wgmma_schedules(const nest::Nest &nest,
-                                                         const Target &target, bool tf32);
+std::vector<Schedule> streamed_wgmma_schedules(const Nest &nest, const Target &target, bool tf32);
 
 // The schedule on clusters of so many blocks along rows and columns of tiles; nothing where that is
 // not legal.
-std::optional<schedule::Schedule> with_cluster(const nest::Nest &nest, schedule::Schedule schedule,
-                                               const Target &target, std::int64_t rows,
-                                               std::int64_t columns);
+std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const Target &target,
+                                     std::int64_t rows, std::int64_t columns);
 
 std::vector<std::string> wgmma_algorithms();
 bool is_wgmma_algorithm(std::string_view name);
 // The largest tile that still gives every multiprocessor a block, or the one with the most tiles.
-NamedSchedule named_wgmma_schedule(std::string_view name, const nest::Nest &nest,
-                                   const Target &target);
+NamedSchedule named_wgmma_schedule(std::string_view name, const Nest &nest, const Target &target);
 
 } // namespace tilefuse::search
