@@ -19,7 +19,7 @@
 #include "model/oracle/check.h"
 #include "schedule/members.h"
 #include "schedule/mma/core_roles.h"
-#include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/fed_forms.h"
 #include "search/forms/part_forms.h"

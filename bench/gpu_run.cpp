@@ -27,7 +27,7 @@
 #include "schedule/mma/core.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/fed_forms.h"

@@ -18,7 +18,6 @@
 #include "schedule/staging.h"
 #include "schedule/streams.h"
 #include "schedule/text.h"
-#include "schedule/wgmma/wgmma_parts.h"
 #include "target/features.h"
 
 namespace tilefuse::schedule {

@@ -16,7 +16,6 @@
 #include "schedule/result_tile.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/wgmma_panels.h"
-#include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
 

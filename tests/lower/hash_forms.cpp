@@ -10,7 +10,7 @@
 #include "lower/hash_rows.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
-#include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/part_forms.h"

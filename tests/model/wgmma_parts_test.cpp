@@ -22,7 +22,7 @@
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
 #include "schedule/text.h"
-#include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/part_forms.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/network/launches.h"

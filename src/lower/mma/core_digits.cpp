@@ -9,13 +9,6 @@ namespace tilefuse::lower {
 
 namespace {
 
-std::int64_t stride_of(const schedule::Source &source, IndexId index) {
-  std::int64_t stride = 0;
-  for (const nest::Dim &dim : source.dims)
-    stride += dim.at.coeff[at(index)] * dim.stride;
-  return stride;
-}
-
 bool is_checked(const schedule::Source &source, IndexId index) {
   return std::any_of(source.dims.begin(), source.dims.end(), [&](const nest::Dim &dim) {
     return dim.guarded && dim.at.coeff[at(index)] != 0;
@@ -46,8 +39,9 @@ CoreDigits::CoreDigits(Context &context, const schedule::Source &source)
 
 // The input lies as if both were one index.
 bool CoreDigits::joins(const schedule::Source &source, const Digit &fast, const Digit &slow) {
-  return stride_of(source, slow.index) == fast.end * stride_of(source, fast.index) &&
-         !is_checked(source, slow.index) && !is_checked(source, fast.index);
+  const auto strides = nest::flat({.dims = source.dims}, source.dims.front().at.coeff.size()).coeff;
+  return strides[slow.index] == fast.end * strides[fast.index] && !is_checked(source, slow.index) &&
+         !is_checked(source, fast.index);
 }
 
 void CoreDigits::reserve(std::int64_t copies) {

@@ -10,8 +10,6 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::MbarrierOp;
-
 class WgmmaGather {
 public:
   WgmmaGather(Context &context, const WgmmaParts &parts, FillFilter filter)
@@ -89,8 +87,7 @@ StmtRef WgmmaGather::give_later() const {
 }
 
 StmtRef WgmmaGather::step(const Positions &points) const {
-  Stmts list = {b_.mbarrier({MbarrierOp::Wait, ring_.empty(ring_.slot()), ring_.parity()}),
-                filter_(points)};
+  Stmts list = {ring_.wait_empty(), filter_(points)};
   for (const CoreSide &side : sides_)
     list.push_back(side.start_at(points, ring_.slot()));
   list.insert(list.end(), {b_.async_commit(), give_later(), copy_extra(), ring_.advance()});

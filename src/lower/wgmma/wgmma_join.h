@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of a tile that the blocks of a cluster have computed, joined
-// (schedule/wgmma/wgmma_parts.h): each block writes its accumulators to its local memory and says
+// (schedule/wgmma/wgmma_tiles.h): each block writes its accumulators to its local memory and says
 // so to all; when all have, each adds up its slice from every block's, in the order of the parts.
 //
 //   parts[… .. 2] = acc[0 .. 2] …
@@ -14,7 +14,7 @@
 
 #include "lower/context.h"
 #include "lower/wgmma/wgmma_cluster.h"
-#include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
 

@@ -145,7 +145,7 @@ private:
 };
 
 Stmts WgmmaProducer::wait_to_fill(const WgmmaRing &ring) {
-  return {b_.mbarrier({MbarrierOp::Wait, ring.empty(ring.slot()), ring.parity()}),
+  return {ring.wait_empty(),
           b_.mbarrier({MbarrierOp::Expect, ring.full(ring.slot()), integer(ring.bytes())})};
 }
 

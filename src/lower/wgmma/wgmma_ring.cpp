@@ -60,6 +60,10 @@ kernel::LocalRef WgmmaRing::ready(ExprRef slot) const {
   return {barriers_, b_.add(slot, 2 * count_ + (takes_turns_ ? kTurns : 0))};
 }
 
+StmtRef WgmmaRing::wait_empty() const {
+  return b_.mbarrier({kernel::MbarrierOp::Wait, empty(slot()), parity()});
+}
+
 StmtRef WgmmaRing::wait_full() const {
   return b_.mbarrier({kernel::MbarrierOp::Wait, full(slot()), parity()});
 }

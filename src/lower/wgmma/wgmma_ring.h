@@ -53,7 +53,8 @@ public:
   // The first buffer; `parity` that of the phase to wait for.
   StmtRef start(int parity) const;
   StmtRef advance() const;
-  // Until the buffer is full; and ready too, where maps are evaluated in it or it is dealt.
+  // Until the buffer is empty; or full; and ready too, where maps are evaluated in it or it is dealt.
+  StmtRef wait_empty() const;
   StmtRef wait_full() const;
   StmtRef wait() const;
   // Until all of a filter is dealt: groups that began at once would store at once as well.

@@ -233,7 +233,7 @@ StmtRef spread_data(Context &context, const WgmmaParts &parts, poly::MemberId pr
   all.push_back(parts.tiles.each(nullptr, [&](ExprRef tile, Stmts &list) {
     const std::vector<ExprRef> chunks = window.converted(list);
     read(b.add(tile, b.kernel().blocks), list); // past the last tile: nothing it needs
-    list.push_back(b.mbarrier({kernel::MbarrierOp::Wait, ring.empty(ring.slot()), ring.parity()}));
+    list.push_back(ring.wait_empty());
     window.write(chunks, ring.slot(), list);
     list.push_back(ring.say_full(ring.slot()));
     list.push_back(ring.advance());

@@ -5,7 +5,6 @@
 #include <functional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "lower/context.h"
 #include "lower/wgmma/wgmma_cluster.h"

@@ -3,7 +3,7 @@
 
 #include "model/oracle/random_nest.h"
 #include "model/oracle/random_product.h"
-#include "schedule/wgmma/wgmma_parts.h"
+#include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/part_forms.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/matrix_neighbours.h"

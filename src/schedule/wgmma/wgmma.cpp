@@ -10,7 +10,6 @@
 #include "schedule/range.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"
-#include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::schedule {

@@ -37,7 +37,7 @@
 // tile is pixel i ^ (i / 8 % x). Where `x` steps over pixels a row holds those between as well.
 //
 // With `order split_k P` the blocks of a cluster take parts of a tile's steps
-// (schedule/wgmma/wgmma_parts.h).
+// (schedule/wgmma/wgmma_tiles.h).
 //
 // With `pipe 0 halo tma stages N` a tile's pixels are a box of them, 8 of the fastest index, and
 // the data's ring holds N windows: all pixels that any tap of the box reads, copied once for each

@@ -11,8 +11,6 @@
 #include "nest/index.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"
-#include "schedule/wgmma/wgmma_maps.h"
-#include "schedule/wgmma/wgmma_parts.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::schedule {

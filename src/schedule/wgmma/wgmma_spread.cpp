@@ -23,15 +23,6 @@ namespace {
 constexpr std::int64_t kMostReads = 48;
 constexpr std::int64_t kMostReadsOfFour = 24;
 
-// The dimension along which the depth lies, where the fastest pixel moves it too.
-int dim_of_runs(const nest::Nest &nest, const CoreRoles &roles) {
-  const std::vector<nest::Dim> &dims = nest.inputs[at(roles.data)].dims;
-  const auto found = std::find_if(dims.begin(), dims.end(), [&](const nest::Dim &dim) {
-    return dim.at.coeff[at(roles.depth())] != 0;
-  });
-  return static_cast<int>(found - dims.begin());
-}
-
 // Every other dimension is one of the copy's, which a box of the window has.
 bool has_lines(const nest::Operand &data, const nest::Nest &copy, const DataMap &map,
                const SpreadPlan &plan) {
@@ -60,7 +51,7 @@ std::int64_t SpreadPlan::rounds() const { return (units() + kGroupItems - 1) / k
 SpreadPlan spread_plan(const poly::Group &group, const Gemm &gemm, poly::MemberId producer) {
   const nest::Nest &copy = producer_at(group, producer).nest;
   const nest::Operand &data = gemm.nest.inputs[at(gemm.roles.data)];
-  SpreadPlan plan{.dim = dim_of_runs(gemm.nest, gemm.roles)};
+  SpreadPlan plan{.dim = static_cast<int>(dim_of(data, gemm.roles.depth()) - data.dims.data())};
   const std::vector<int> dims = poly::match_runs(data, copy).value();
   for (std::size_t d = 0; d < dims.size(); ++d)
     if (dims[d] == plan.dim)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/wgmma/wgmma_tiles.h"
 
+#include <algorithm>
+
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/staging.h"
@@ -10,6 +12,8 @@ namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
+
+constexpr std::int64_t kLeastColumns = 8; // of an instruction, that parts of tiles have
 
 std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
@@ -87,6 +91,38 @@ const CoreOp *wgmma_op_for(const Nest &nest, const WgmmaShape &shape) {
         op.tf32 == shape.tf32 && op.d.type == held_type(nest))
       return &op;
   return nullptr;
+}
+
+PartSlices part_slices(const Schedule &schedule) {
+  const std::int64_t halves = schedule.tiles.split_k > 1 && !schedule.core.swap_ab ? 2 : 1;
+  return {halves, schedule.tiles.split_k / halves};
+}
+
+std::int64_t most_steps(const Gemm &gemm) {
+  const std::int64_t parts = gemm.schedule.tiles.split_k;
+  return (core_steps(gemm) + parts - 1) / parts;
+}
+
+std::int64_t joined_elems(const Gemm &gemm) {
+  return gemm.schedule.tiles.split_k == 1 ? 0 : gemm.tile.rows * gemm.tile.columns;
+}
+
+std::int64_t joined_bytes(const Gemm &gemm) {
+  return joined_elems(gemm) * size_bytes(held_type(gemm.nest));
+}
+
+std::int64_t joined_columns(const Gemm &gemm) {
+  if (gemm.schedule.core.swap_ab)
+    return kLeastColumns;
+  if (gemm.roles.filter_turned)
+    return gemm.roles.data_turned || exchanges(gemm) ? kPanelColumns : kLeastColumns;
+  return std::max<std::int64_t>(kLeastColumns,
+                                4 * gemm.schedule.splits[at(gemm.roles.channel)].vec);
+}
+
+std::int64_t clusters_at_once(const Target &target, std::int64_t blocks) {
+  const std::int64_t used = blocks > 2 ? target.compute_units * 17 / 20 : target.compute_units;
+  return std::max<std::int64_t>(1, used / blocks);
 }
 
 } // namespace tilefuse::schedule

@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles of a kernel with wgmma: how columns are numbered, how many tiles there are, and who stores
-// their results (wgmma.h).
+// Tiles of a kernel with wgmma: how columns are numbered, how many tiles there are, who stores their
+// results (wgmma.h), and what blocks of a cluster take of one.
+//
+// Blocks of a cluster that take parts of one tile's steps (`order split_k P`; schedule/wgmma/wgmma.h):
+// block p of P those from p * steps / P on. Each writes its accumulators to its local memory; then
+// each adds up one slice of them from all, in the order of the parts, and stores it. What one block
+// computes by itself comes out in the same launch, and nothing passes through global memory.
+//
+//   wgmma  m64n128k16.f16.f32 m 128 warpgroups 2 1
+//   order  split_k 4
+//
+// A slice is a run of the instruction's columns, and one of the two rows, 8 apart, that a work-item
+// has in 16, but where it has channels in pairs (swapped).
 #pragma once
 
 #include <cstdint>
@@ -56,5 +67,25 @@ struct WgmmaShape {
   bool swap_ab = false; // a is the filter, b the data
 };
 const CoreOp *wgmma_op_for(const nest::Nest &nest, const WgmmaShape &shape);
+
+// Into how many the accumulators are cut: the rows 8 apart (1 or 2), and the columns.
+struct PartSlices {
+  std::int64_t halves = 1;
+  std::int64_t columns = 1;
+};
+PartSlices part_slices(const Schedule &schedule);
+
+// Steps of the block that has most.
+std::int64_t most_steps(const Gemm &gemm);
+// Of the local memory in which accumulators meet; 0 without parts.
+std::int64_t joined_elems(const Gemm &gemm);
+std::int64_t joined_bytes(const Gemm &gemm);
+
+// Columns of an instruction that are stored together: slices hold whole runs of them.
+std::int64_t joined_columns(const Gemm &gemm);
+
+// Clusters that run at once: a larger one leaves those multiprocessors idle that are left over in
+// each group of them, in which all of a cluster lie (an H200 ran 104 and not 128 blocks by fours).
+std::int64_t clusters_at_once(const Target &target, std::int64_t blocks);
 
 } // namespace tilefuse::schedule

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "schedule/mma/core.h"
 #include "schedule/wgmma/pixel_box.h"
