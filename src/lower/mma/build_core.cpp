@@ -19,10 +19,7 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::BufferId;
-using kernel::ExprRef;
 using kernel::Space;
-using kernel::StmtRef;
 using schedule::kCoreColumns;
 using schedule::kCoreRows;
 using schedule::kStepBytes;
@@ -62,7 +59,7 @@ private:
   StmtRef start_copies(ExprRef slot);
   StmtRef evaluate_maps();
   StmtRef next_slot(std::int64_t which);
-  ExprRef slot(std::int64_t which) { return b_.load(slots_, integer(which)); }
+  ExprRef slot(std::int64_t which) { return b_.load(slots_, which); }
   void main_loop();
   StmtRef multiply();
 
@@ -84,7 +81,7 @@ private:
   CoreSide *filter_ = nullptr;
   CoreWalk walk_;
   std::optional<CoreWalk> behind_; // that maps follow
-  std::vector<StmtRef> body_;
+  Stmts body_;
   ExprRef first_row_{}, first_column_{}; // of the block: a pixel and a channel
   ExprRef warp_row_{}, warp_column_{};   // of the warp, in the block's tile
   ExprRef item_{}, warp_{};              // the item's number in its warp, and the warp's
@@ -96,8 +93,8 @@ private:
 void CoreLoops::take_block_apart() {
   ExprRef rest = number_;
   const auto digit = [&](std::int64_t count) {
-    const ExprRef value = b_.mod(rest, integer(count));
-    rest = b_.div(rest, integer(count));
+    const ExprRef value = b_.mod(rest, count);
+    rest = b_.div(rest, count);
     return value;
   };
   const auto tiles = [](std::int64_t count, std::int64_t tile) {
@@ -110,18 +107,18 @@ void CoreLoops::take_block_apart() {
   const ExprRef slow = digit(by_rows ? columns : rows);
   const ExprRef column = by_rows ? slow : fast;
   const ExprRef row = by_rows ? fast : slow;
-  first_column_ = named("first_column", b_.mul(column, integer(tile_.columns)));
-  first_row_ = named("first_row", b_.mul(row, integer(tile_.rows)));
+  first_column_ = named("first_column", b_.mul(column, tile_.columns));
+  first_row_ = named("first_row", b_.mul(row, tile_.rows));
   for (const IndexId i : roles_.grid)
     cx_.origin[i] = named("o_" + cx_.nest.indices[i].name, digit(extent(cx_.nest, i)));
 }
 
 void CoreLoops::take_item_apart() {
   item_ = named("item", item_of_warp(b_));
-  warp_ = named("warp", b_.div(b_.lane(), integer(kCoreLanes)));
+  warp_ = named("warp", b_.div(b_.lane(), kCoreLanes));
   const ExprRef across = integer(core_.warp_columns);
-  warp_row_ = named("warp_row", b_.mul(b_.div(warp_, across), integer(tile_.warp_rows)));
-  warp_column_ = named("warp_column", b_.mul(b_.mod(warp_, across), integer(tile_.warp_columns)));
+  warp_row_ = named("warp_row", b_.mul(b_.div(warp_, across), tile_.warp_rows));
+  warp_column_ = named("warp_column", b_.mul(b_.mod(warp_, across), tile_.warp_columns));
   data_place_ = core_place(b_, body_, *data_, item_, warp_row_);
   filter_place_ = core_place(b_, body_, *filter_, item_, warp_column_);
 }
@@ -133,7 +130,7 @@ void CoreLoops::declare_registers() {
   filter_values_ = core_fragments(b_, *filter_, op.b, column_tiles_);
   slots_ = registers("slots", {DType::I32, 1}, 2);
   for (std::int64_t i = 0; i < b_.kernel()[acc_].elems; ++i)
-    body_.push_back(b_.store(acc_, integer(i), b_.real(0, {op.d.type, 1})));
+    body_.push_back(b_.store(acc_, i, b_.real(0, {op.d.type, 1})));
 }
 
 CoreSide *CoreLoops::side_of(int input) {
@@ -145,7 +142,7 @@ CoreSide *CoreLoops::side_of(int input) {
 }
 
 StmtRef CoreLoops::declare_sides() {
-  std::vector<StmtRef> list;
+  Stmts list;
   for (CoreMap &map : maps_)
     list.push_back(map.declare(&map.side() == data_ ? first_row_ : first_column_));
   for (CoreSide &side : sides_)
@@ -154,7 +151,7 @@ StmtRef CoreLoops::declare_sides() {
 }
 
 StmtRef CoreLoops::start_copies(ExprRef to) {
-  std::vector<StmtRef> list;
+  Stmts list;
   for (const CoreMap &map : maps_)
     list.push_back(map.start(walk_, to));
   for (const CoreSide &side : sides_)
@@ -166,7 +163,7 @@ StmtRef CoreLoops::start_copies(ExprRef to) {
 
 // Each work-item on what it copied itself, which it need not wait for others to see.
 StmtRef CoreLoops::evaluate_maps() {
-  std::vector<StmtRef> list;
+  Stmts list;
   for (const CoreMap &map : maps_)
     list.push_back(map.evaluate(*behind_, slot(kRead)));
   if (behind_)
@@ -175,15 +172,15 @@ StmtRef CoreLoops::evaluate_maps() {
 }
 
 StmtRef CoreLoops::next_slot(std::int64_t which) {
-  const ExprRef next = b_.add(slot(which), integer(1));
-  const ExprRef is_end = b_.equal(next, integer(step_stages(cx_.schedule)));
-  return b_.store(slots_, integer(which), b_.select(is_end, integer(0), next));
+  const ExprRef next = b_.add(slot(which), 1);
+  const ExprRef is_end = b_.equal(next, step_stages(cx_.schedule));
+  return b_.store(slots_, which, b_.select(is_end, 0, next));
 }
 
 StmtRef CoreLoops::multiply() {
-  std::vector<StmtRef> list;
-  const ExprRef of_data = b_.mul(slot(kRead), integer(data_->buffer_elems()));
-  const ExprRef of_filter = b_.mul(slot(kRead), integer(filter_->buffer_elems()));
+  Stmts list;
+  const ExprRef of_data = b_.mul(slot(kRead), data_->buffer_elems());
+  const ExprRef of_filter = b_.mul(slot(kRead), filter_->buffer_elems());
   for (std::int64_t step = 0; step < tile_.row_bytes() / kStepBytes; ++step) {
     list.push_back(
         core_fetch_all(b_, *data_, data_place_, {0, step, of_data}, data_values_, row_tiles_));
@@ -205,8 +202,8 @@ void CoreLoops::main_loop() {
   body_.push_back(walk_.start());
   if (behind_)
     body_.push_back(behind_->start());
-  body_.push_back(b_.store(slots_, integer(kRead), integer(0)));
-  body_.push_back(b_.store(slots_, integer(kFilled), integer(step_stages(cx_.schedule) - 1)));
+  body_.push_back(b_.store(slots_, kRead, 0));
+  body_.push_back(b_.store(slots_, kFilled, step_stages(cx_.schedule) - 1));
   for (std::int64_t s = 0; s + 1 < step_stages(cx_.schedule); ++s) {
     if (s < steps && data_->gathers()) {
       body_.push_back(data_->gather(walk_, nullptr));
@@ -217,15 +214,14 @@ void CoreLoops::main_loop() {
     body_.push_back(b_.async_commit());
   }
   const kernel::VarId step = b_.variable("step", {});
-  const ExprRef is_ahead =
-      b_.less(b_.add(b_.var(step), integer(step_stages(cx_.schedule) - 1)), integer(steps));
+  const ExprRef is_ahead = b_.less(b_.add(b_.var(step), step_stages(cx_.schedule) - 1), steps);
   const bool gathers = data_->gathers();
   const StmtRef gathered = gathers ? data_->gather(walk_, is_ahead) : nullptr;
   const StmtRef body = b_.block(
       {b_.async_wait(step_stages(cx_.schedule) - 2), evaluate_maps(), b_.barrier(), gathered,
        b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
        gathers ? data_->put(slot(kFilled)) : nullptr, next_slot(kRead), next_slot(kFilled)});
-  body_.push_back(b_.loop(step, kernel::ForKind::Serial, integer(0), integer(steps), 1, body));
+  body_.push_back(b_.loop(step, kernel::ForKind::Serial, 0, steps, 1, body));
 }
 
 StmtRef CoreLoops::build() {

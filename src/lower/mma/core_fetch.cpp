@@ -8,9 +8,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::BufferId;
-using kernel::ExprRef;
-using kernel::StmtRef;
 using schedule::kCoreRows;
 using schedule::kStepBytes;
 using schedule::kWordGroup;
@@ -24,16 +21,16 @@ constexpr std::int64_t kHalfDepth = 4; // words of one
 std::string name_of(const CoreSide &side) { return side.is_data() ? "data" : "filter"; }
 
 // Work-item (t, g) reads point t of each half of the depth, and run g of 32 pixels or channels.
-CorePlace word_place(kernel::Builder &b, std::vector<StmtRef> &list, const CoreSide &side,
-                     ExprRef item, ExprRef first) {
+CorePlace word_place(kernel::Builder &b, Stmts &list, const CoreSide &side, ExprRef item,
+                     ExprRef first) {
   CorePlace place;
-  const ExprRef run = dealt_run(b, b.div(item, b.integer(kHalfDepth)));
+  const ExprRef run = dealt_run(b, b.div(item, kHalfDepth));
   for (std::int64_t half = 0; half < kHalves; ++half) {
-    const ExprRef row = b.add(b.mod(item, b.integer(kHalfDepth)), b.integer(half * kHalfDepth));
+    const ExprRef row = b.add(b.mod(item, kHalfDepth), half * kHalfDepth);
     const ExprRef chunk = swizzled(b, side.swizzle(), run, row);
-    const ExprRef inside = b.add(first, b.mul(chunk, b.integer(side.chunk())));
-    place.words[static_cast<std::size_t>(half)] = named(
-        b, list, name_of(side) + "_word", b.add(b.mul(row, b.integer(side.side().elems)), inside));
+    const ExprRef inside = b.add(first, b.mul(chunk, side.chunk()));
+    place.words[static_cast<std::size_t>(half)] =
+        named(b, list, name_of(side) + "_word", b.add(b.mul(row, side.side().elems), inside));
   }
   place.loaded = b.buffer({.name = name_of(side) + "_loaded",
                            .space = kernel::Space::Register,
@@ -53,16 +50,15 @@ std::int64_t word_value(const CoreSide &side, std::int64_t group, std::int64_t h
 
 StmtRef fetch_words(kernel::Builder &b, const CoreSide &side, const CorePlace &from,
                     const CoreStripe &at, BufferId to, std::int64_t stripes) {
-  std::vector<StmtRef> list;
+  Stmts list;
   const std::int64_t row = at.step * kHalves * kHalfDepth * side.side().elems;
   for (std::int64_t group = 0; group < stripes * kCoreRows / kWordGroup; ++group)
     for (std::int64_t half = 0; half < kHalves; ++half) {
       const ExprRef first = b.add(b.add(at.buffer, from.words[static_cast<std::size_t>(half)]),
-                                  b.integer(row + group * kWordGroup));
-      list.push_back(b.store(from.loaded, b.integer(0), b.load(side.ring(), first, kWordRun)));
+                                  row + group * kWordGroup);
+      list.push_back(b.store(from.loaded, 0, b.load(side.ring(), first, kWordRun)));
       for (std::int64_t word = 0; word < kWordRun; ++word)
-        list.push_back(b.store(to, b.integer(word_value(side, group, half, word)),
-                               b.load(from.loaded, b.integer(word))));
+        list.push_back(b.store(to, word_value(side, group, half, word), b.load(from.loaded, word)));
     }
   return b.block(std::move(list));
 }
@@ -70,47 +66,46 @@ StmtRef fetch_words(kernel::Builder &b, const CoreSide &side, const CorePlace &f
 } // namespace
 
 ExprRef dealt_run(kernel::Builder &b, ExprRef eighth) {
-  return b.add(b.div(eighth, b.integer(2)), b.mul(b.mod(eighth, b.integer(2)), b.integer(4)));
+  return b.add(b.div(eighth, 2), b.mul(b.mod(eighth, 2), 4));
 }
 
 // The four 8 x 16-byte tiles of a stripe go down 16 pixels and then along the depth for the data,
 // the other way for the filter. In straight rows the depth is found by the chunk, in turned ones by
 // the row.
-CorePlace core_place(kernel::Builder &b, std::vector<StmtRef> &list, const CoreSide &side,
-                     ExprRef item, ExprRef first) {
+CorePlace core_place(kernel::Builder &b, Stmts &list, const CoreSide &side, ExprRef item,
+                     ExprRef first) {
   if (side.reads_words())
     return word_place(b, list, side, item, first);
-  const ExprRef eighth = b.mod(item, b.integer(8));
-  const ExprRef low = b.mod(b.div(item, b.integer(8)), b.integer(2));
-  const ExprRef high = b.div(item, b.integer(16));
+  const ExprRef eighth = b.mod(item, 8);
+  const ExprRef low = b.mod(b.div(item, 8), 2);
+  const ExprRef high = b.div(item, 16);
   const ExprRef own = side.is_data() ? low : high; // 8 pixels or channels further
   const ExprRef deep = side.is_data() ? high : low;
   const schedule::Swizzle swizzle = side.swizzle();
-  ExprRef row = b.add(eighth, b.mul(side.is_turned() ? deep : own, b.integer(8)));
+  ExprRef row = b.add(eighth, b.mul(side.is_turned() ? deep : own, 8));
   ExprRef chunk = deep;
   if (side.is_turned())
-    chunk = b.add(b.div(first, b.integer(side.chunk())), own);
+    chunk = b.add(b.div(first, side.chunk()), own);
   else
     row = b.add(first, row);
   CorePlace place;
-  place.row = named(b, list, name_of(side) + "_row", b.mul(row, b.integer(side.side().elems)));
+  place.row = named(b, list, name_of(side) + "_row", b.mul(row, side.side().elems));
   place.swizzled = named(b, list, name_of(side) + "_chunk", swizzled(b, swizzle, chunk, eighth));
   return place;
 }
 
 StmtRef core_fetch(kernel::Builder &b, const CoreSide &side, const CorePlace &from,
-                   const CoreStripe &at, kernel::BufferId to, std::int64_t to_stripe) {
+                   const CoreStripe &at, BufferId to, std::int64_t to_stripe) {
   const std::int64_t step_points = 2 * side.chunk();
   const std::int64_t rows = side.is_turned() ? at.step * step_points : at.stripe * kCoreRows;
   const ExprRef chunk = b.scalar(
       ScalarOp::BitXor, {b.integer(2 * (side.is_turned() ? at.stripe : at.step)), from.swizzled});
-  const ExprRef at_row = b.add(from.row, b.integer(rows * side.side().elems));
-  kernel::LoadMatrix load{
-      .to = {to, b.integer(0)},
-      .from = side.ring(),
-      .index = b.add(b.add(at.buffer, b.mul(chunk, b.integer(side.chunk()))), at_row),
-      .matrices = 4,
-      .transposed = side.is_turned()};
+  const ExprRef at_row = b.add(from.row, rows * side.side().elems);
+  kernel::LoadMatrix load{.to = {to, b.integer(0)},
+                          .from = side.ring(),
+                          .index = b.add(b.add(at.buffer, b.mul(chunk, side.chunk())), at_row),
+                          .matrices = 4,
+                          .transposed = side.is_turned()};
   load.to.index = b.integer(to_stripe * load_matrix_values(b.kernel(), load));
   return b.load_matrix(load);
 }
@@ -133,7 +128,7 @@ StmtRef core_fetch_all(kernel::Builder &b, const CoreSide &side, const CorePlace
                        const CoreStripe &at, BufferId to, std::int64_t stripes) {
   if (side.reads_words())
     return fetch_words(b, side, from, at, to, stripes);
-  std::vector<StmtRef> list;
+  Stmts list;
   for (std::int64_t i = 0; i < stripes; ++i)
     list.push_back(core_fetch(b, side, from, {i, at.step, at.buffer}, to, i));
   return b.block(std::move(list));

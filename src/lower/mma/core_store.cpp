@@ -11,8 +11,6 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
 using schedule::kCoreColumns;
 using schedule::kCoreRows;
 using schedule::kHalfRows;
@@ -55,9 +53,9 @@ private:
   const bool rows_dealt_;           // to fragments, as words are read
   const bool exchanges_;
   const bool as_one_; // pixels are stored to without being taken apart
-  kernel::BufferId exchange_{-1};
+  BufferId exchange_{-1};
   ExprRef exchange_first_{}; // of the warp
-  std::vector<StmtRef> body_;
+  Stmts body_;
 };
 
 // Lets the output indices stand at row `row` of the warp's tile; gives its pixel.
@@ -72,13 +70,13 @@ ExprRef CoreStore::valid_channels(ExprRef pixel, ExprRef channel) {
   const std::int64_t channels = roles_.channel_points;
   ExprRef exists = nullptr;
   if (roles_.points % tile_.rows != 0)
-    exists = b_.less(pixel, integer(roles_.points));
+    exists = b_.less(pixel, roles_.points);
   if (channels % tile_.columns == 0)
     return count_if(b_, exists, vec_);
   if (channels % vec_ == 0)
-    return count_if(b_, b_.logical_and(exists, b_.less(channel, integer(channels))), vec_);
-  const ExprRef left = b_.sub(integer(channels), channel);
-  return exists == nullptr ? left : b_.select(exists, left, integer(0));
+    return count_if(b_, b_.logical_and(exists, b_.less(channel, channels)), vec_);
+  const ExprRef left = b_.sub(channels, channel);
+  return exists == nullptr ? left : b_.select(exists, left, 0);
 }
 
 // `vec` neighbouring channels of a pixel, from a column of the warp's tile on.
@@ -95,11 +93,11 @@ void CoreStore::store_run(ExprRef pixel, ExprRef column, ExprRef acc) {
 
 // The row of the warp's tile that row `item / 4` of one half of a row tile holds.
 ExprRef CoreStore::row_of(std::int64_t row_tile, std::int64_t half) {
-  const ExprRef eighth = b_.div(warp_.item, integer(4));
+  const ExprRef eighth = b_.div(warp_.item, 4);
   if (!rows_dealt_)
-    return b_.add(integer(row_tile * kCoreRows + half * kHalfRows), eighth);
+    return b_.add(row_tile * kCoreRows + half * kHalfRows, eighth);
   const std::int64_t first = row_tile / 2 * schedule::kWordGroup + row_tile % 2 + 2 * half;
-  return b_.add(integer(first), b_.mul(dealt_run(b_, eighth), integer(schedule::kWordRun)));
+  return b_.add(first, b_.mul(dealt_run(b_, eighth), schedule::kWordRun));
 }
 
 // The pixel in row `item / 4` of one half of a row tile: its channels in runs, two of each columns
@@ -108,26 +106,25 @@ void CoreStore::store_dealt(std::int64_t row_tile, std::int64_t half) {
   const ExprRef pixel = place_pixel(row_of(row_tile, half));
   for (std::int64_t tile = 0; tile < column_tiles_; tile += vec_)
     for (std::int64_t run = 0; run < kPair; ++run) {
-      const ExprRef column = b_.add(b_.mul(b_.mod(warp_.item, integer(4)), integer(vec_)),
-                                    integer(tile * kCoreColumns + run * 4 * vec_));
+      const ExprRef column =
+          b_.add(b_.mul(b_.mod(warp_.item, 4), vec_), tile * kCoreColumns + run * 4 * vec_);
       const std::int64_t first =
           (row_tile * column_tiles_ + tile) * kTileValues + half * kPair + run;
-      store_run(pixel, column,
-                b_.load(warp_.acc, integer(first), static_cast<int>(vec_), kTileValues));
+      store_run(pixel, column, b_.load(warp_.acc, first, static_cast<int>(vec_), kTileValues));
     }
 }
 
 // A row tile of the warp into the buffer.
 void CoreStore::give(std::int64_t row_tile) {
-  const ExprRef column = b_.mul(b_.mod(warp_.item, integer(4)), integer(kPair));
+  const ExprRef column = b_.mul(b_.mod(warp_.item, 4), kPair);
   for (std::int64_t half = 0; half < 2; ++half) {
-    const ExprRef row = b_.add(b_.div(warp_.item, integer(4)), integer(half * kHalfRows));
-    const ExprRef first = b_.add(b_.add(exchange_first_, column),
-                                 b_.mul(row, integer(schedule::exchange_row(tile_))));
+    const ExprRef row = b_.add(b_.div(warp_.item, 4), half * kHalfRows);
+    const ExprRef first =
+        b_.add(b_.add(exchange_first_, column), b_.mul(row, schedule::exchange_row(tile_)));
     for (std::int64_t j = 0; j < column_tiles_; ++j) {
       const std::int64_t value = (row_tile * column_tiles_ + j) * kTileValues + half * kPair;
-      body_.push_back(b_.store(exchange_, b_.add(first, integer(j * kCoreColumns)),
-                               b_.load(warp_.acc, integer(value), kPair)));
+      body_.push_back(
+          b_.store(exchange_, b_.add(first, j * kCoreColumns), b_.load(warp_.acc, value, kPair)));
     }
   }
 }
@@ -136,12 +133,12 @@ void CoreStore::give(std::int64_t row_tile) {
 void CoreStore::take(std::int64_t row_tile) {
   const std::int64_t runs = tile_.warp_columns / vec_; // of a pixel
   const std::int64_t rows = kCoreLanes / runs;         // at a time
-  const ExprRef column = b_.mul(b_.mod(warp_.item, integer(runs)), integer(vec_));
+  const ExprRef column = b_.mul(b_.mod(warp_.item, runs), vec_);
   for (std::int64_t first = 0; first < schedule::kExchangeRows; first += rows) {
-    const ExprRef row = b_.add(integer(first), b_.div(warp_.item, integer(runs)));
-    const ExprRef index = b_.add(b_.add(exchange_first_, column),
-                                 b_.mul(row, integer(schedule::exchange_row(tile_))));
-    const ExprRef pixel = place_pixel(b_.add(integer(row_tile * kCoreRows), row));
+    const ExprRef row = b_.add(first, b_.div(warp_.item, runs));
+    const ExprRef index =
+        b_.add(b_.add(exchange_first_, column), b_.mul(row, schedule::exchange_row(tile_)));
+    const ExprRef pixel = place_pixel(b_.add(row_tile * kCoreRows, row));
     const ExprRef acc = named("exchanged", b_.load(exchange_, index, static_cast<int>(vec_)));
     store_run(pixel, column, acc);
   }
@@ -152,7 +149,7 @@ StmtRef CoreStore::build() {
   if (exchanges_) {
     exchange_ = declare_local(cx_, schedule::LocalUse::Exchange);
     const std::int64_t of_warp = schedule::kExchangeRows * schedule::exchange_row(tile_);
-    exchange_first_ = named("exchange_first", b_.mul(warp_.number, integer(of_warp)));
+    exchange_first_ = named("exchange_first", b_.mul(warp_.number, of_warp));
   }
   for (std::int64_t i = 0; i < row_tiles; ++i) {
     if (!exchanges_) {

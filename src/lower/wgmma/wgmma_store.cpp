@@ -11,8 +11,6 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::ExprRef;
-using kernel::StmtRef;
 using schedule::kGroupRows;
 using schedule::kHalfRows;
 
@@ -35,20 +33,20 @@ public:
 
 private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
-  void place_exchange(ExprRef item, std::vector<StmtRef> &list);
-  void exchange_panel(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list);
+  void place_exchange(ExprRef item, Stmts &list);
+  void exchange_panel(std::int64_t block, std::int64_t panel, Stmts &list);
   StmtRef take_row(std::int64_t block, std::int64_t panel, std::int64_t first);
   StmtRef store_row(std::int64_t block, std::int64_t half, std::int64_t first, std::int64_t count);
   StmtRef store_run(ExprRef column, std::int64_t apart, ExprRef acc);
   ExprRef value_of(std::int64_t apart, ExprRef acc);
-  void place_item(ExprRef item, std::vector<StmtRef> &list);
-  void store_block(std::int64_t block, std::vector<StmtRef> &list);
-  void fill_box(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list);
+  void place_item(ExprRef item, Stmts &list);
+  void store_block(std::int64_t block, Stmts &list);
+  void fill_box(std::int64_t block, std::int64_t panel, Stmts &list);
   StmtRef store_pixel(std::int64_t number);
-  ExprRef swapped_run(std::int64_t value, std::vector<StmtRef> &list);
-  void name_panels(std::vector<StmtRef> &list);
-  ExprRef place_row(std::int64_t row, std::vector<StmtRef> &list);
-  ExprRef place_in_box(ExprRef row, std::vector<StmtRef> &list);
+  ExprRef swapped_run(std::int64_t value, Stmts &list);
+  void name_panels(Stmts &list);
+  ExprRef place_row(std::int64_t row, Stmts &list);
+  ExprRef place_in_box(ExprRef row, Stmts &list);
 
   Context &cx_;
   kernel::Builder &b_;
@@ -62,20 +60,20 @@ private:
   const bool as_one_;
   const bool exchanges_;
   const bool rounded_;              // values come out of the exchange as they are stored
-  kernel::BufferId exchange_{-1};   // of results by warp
+  BufferId exchange_{-1};           // of results by warp
   ExprRef give_{}, take_{};         // this work-item's first elements in it; its row in a box
   ExprRef row_{}, column_{};        // of this work-item, in the group's tile
   std::int64_t placed_ = 0;         // rows from there to that where the indices stand
   std::vector<TurnedPanel> panels_; // of the group's columns, both inputs turned
   std::int64_t filled_ = 0;         // number of the box that is filled
   ExprRef box_row_{}, along_{};     // in it: of this work-item's row, of its first run
-  kernel::BufferId pair_{-1};       // swapped: neighbouring channels' values
+  BufferId pair_{-1};               // swapped: neighbouring channels' values
 };
 
-void WgmmaStore::name_panels(std::vector<StmtRef> &list) {
+void WgmmaStore::name_panels(Stmts &list) {
   for (std::int64_t at = 0; roles_.data_turned && at < tile_.warp_columns;
        at += panel_columns(tile_))
-    panels_.push_back(group_.tiles.panel(b_.add(group_.first_column, integer(at)), list));
+    panels_.push_back(group_.tiles.panel(b_.add(group_.first_column, at), list));
 }
 
 // What post-ops make of `acc`, some of their operands fetched ahead.
@@ -95,19 +93,19 @@ ExprRef WgmmaStore::value_of(std::int64_t apart, ExprRef acc) {
 // `acc` as neighbouring channels of the pixel at which the output indices stand, `apart` columns
 // from the first of the group's panel that it lies in.
 StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
-  std::vector<StmtRef> list;
+  Stmts list;
   const std::int64_t channels = extent(cx_.nest, roles_.channel);
   ExprRef channel = column;
   ExprRef exists = nullptr;
   if (!panels_.empty()) {
     const std::int64_t across = panel_columns(tile_);
     const TurnedPanel &panel = panels_[at(apart / across)];
-    const ExprRef first = b_.add(group_.first_column, integer(apart / across * across));
+    const ExprRef first = b_.add(group_.first_column, apart / across * across);
     channel = b_.add(panel.channel, b_.sub(column, first));
     for (const IndexId tap : plan_.taps)
       cx_.origin[tap] = panel.points[tap];
     if (channels % across != 0)
-      exists = b_.less(channel, integer(channels));
+      exists = b_.less(channel, channels);
   }
   place_channel(cx_, named(b_, list, "channel", channel), list);
   const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
@@ -118,30 +116,29 @@ StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
           : b_.store(cx_.slot_buffers[cx_.nest.out.slot], linear(cx_, out, points(cx_)), result,
                      out.coeff[roles_.channel]));
   if (plan_.columns % tile_.columns != 0)
-    exists = b_.logical_and(exists, b_.less(column, integer(plan_.columns)));
+    exists = b_.logical_and(exists, b_.less(column, plan_.columns));
   return exists == nullptr ? b_.block(std::move(list))
                            : b_.branch(exists, b_.block(std::move(list)));
 }
 
 // Lets the pixel indices stand at row `row` from this work-item's first; gives whether there is
 // such a pixel, null: there is.
-ExprRef WgmmaStore::place_row(std::int64_t row, std::vector<StmtRef> &list) {
-  const ExprRef pixel = named(b_, list, "pixel", b_.add(row_, integer(row)));
+ExprRef WgmmaStore::place_row(std::int64_t row, Stmts &list) {
+  const ExprRef pixel = named(b_, list, "pixel", b_.add(row_, row));
   placed_ = row;
   if (!box_.indices.empty())
     return place_in_box(pixel, list);
   place_pixel(cx_, pixel, as_one_, list);
   const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.roles.math.tests_rows;
-  return is_whole ? nullptr : b_.less(pixel, integer(roles_.points));
+  return is_whole ? nullptr : b_.less(pixel, roles_.points);
 }
 
-ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
+ExprRef WgmmaStore::place_in_box(ExprRef row, Stmts &list) {
   ExprRef exists = nullptr;
   ExprRef rest = row;
   if (const std::int64_t neighbours = cx_.gemm().row.used; neighbours > 1)
     rest = named(b_, list, "dealt",
-                 b_.scalar(ScalarOp::BitXor,
-                           {row, b_.mod(b_.div(row, integer(kHalfRows)), integer(neighbours))}));
+                 b_.scalar(ScalarOp::BitXor, {row, b_.mod(b_.div(row, kHalfRows), neighbours)}));
   const std::vector<ExprRef> digits = digits_of(b_, rest, box_.sizes);
   for (std::size_t i = box_.indices.size(); i-- > 0;) {
     const IndexId index = box_.indices[i];
@@ -149,7 +146,7 @@ ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
     cx_.origin[index] =
         named(b_, list, "p_" + cx_.nest.indices[index].name, b_.add(first_[index], digits[i]));
     if (points % box_.sizes[i] != 0)
-      exists = b_.logical_and(exists, b_.less(cx_.origin[index], integer(points)));
+      exists = b_.logical_and(exists, b_.less(cx_.origin[index], points));
   }
   return exists;
 }
@@ -157,15 +154,15 @@ ExprRef WgmmaStore::place_in_box(ExprRef row, std::vector<StmtRef> &list) {
 // Runs of this work-item's row of one half of a block of 64 rows.
 StmtRef WgmmaStore::store_row(std::int64_t block, std::int64_t half, std::int64_t first,
                               std::int64_t count) {
-  std::vector<StmtRef> list;
+  Stmts list;
   const std::int64_t columns = tile_.warp_columns;
   const ExprRef exists = place_row(block * kGroupRows + half * kHalfRows, list);
-  std::vector<StmtRef> runs;
+  Stmts runs;
   for (std::int64_t q = first; q < first + count; ++q) {
     const std::int64_t apart = q * 4 * vec_;
     const std::int64_t value = (block * group_.halves + half) * columns / 4 + q * vec_;
-    runs.push_back(store_run(b_.add(column_, integer(apart)), apart,
-                             b_.load(group_.acc, integer(value), static_cast<int>(vec_))));
+    runs.push_back(store_run(b_.add(column_, apart), apart,
+                             b_.load(group_.acc, value, static_cast<int>(vec_))));
   }
   const StmtRef all = b_.block(std::move(runs));
   list.push_back(exists == nullptr ? all : b_.branch(exists, all));
@@ -173,39 +170,37 @@ StmtRef WgmmaStore::store_row(std::int64_t block, std::int64_t half, std::int64_
 }
 
 // A warp's 16 rows, or this block's half of them, of a panel of a block of 64, through a box.
-void WgmmaStore::fill_box(std::int64_t block, std::int64_t panel, std::vector<StmtRef> &list) {
+void WgmmaStore::fill_box(std::int64_t block, std::int64_t panel, Stmts &list) {
   const std::int64_t columns = group_.boxes->columns();
   const std::int64_t runs = columns / (4 * vec_);
   list.push_back(group_.boxes->open());
   for (std::int64_t half = 0; half < group_.halves; ++half) {
-    box_row_ = b_.add(give_, integer(half * kHalfRows));
+    box_row_ = b_.add(give_, half * kHalfRows);
     list.push_back(store_row(block, half, panel * runs, runs));
   }
-  list.push_back(group_.boxes->send(filled_++,
-                                    b_.add(b_.sub(row_, give_), integer(block * kGroupRows)),
-                                    b_.add(group_.first_column, integer(panel * columns))));
+  list.push_back(group_.boxes->send(filled_++, b_.add(b_.sub(row_, give_), block * kGroupRows),
+                                    b_.add(group_.first_column, panel * columns)));
 }
 
 // Swapped: the values of neighbouring channels, or of one.
-ExprRef WgmmaStore::swapped_run(std::int64_t value, std::vector<StmtRef> &list) {
+ExprRef WgmmaStore::swapped_run(std::int64_t value, Stmts &list) {
   if (vec_ == 1)
-    return b_.load(group_.acc, integer(value));
+    return b_.load(group_.acc, value);
   for (std::int64_t i = 0; i < vec_; ++i)
-    list.push_back(
-        b_.store(pair_, integer(i), b_.load(group_.acc, integer(value + i * tile_.warp_rows / 4))));
-  return b_.load(pair_, integer(0), static_cast<int>(vec_));
+    list.push_back(b_.store(pair_, i, b_.load(group_.acc, value + i * tile_.warp_rows / 4)));
+  return b_.load(pair_, 0, static_cast<int>(vec_));
 }
 
 // Swapped: this work-item's channels of its point number `number`.
 StmtRef WgmmaStore::store_pixel(std::int64_t number) {
-  std::vector<StmtRef> list;
+  Stmts list;
   const ExprRef exists = place_row(number / 2 * kHalfRows + number % 2, list);
-  std::vector<StmtRef> runs;
+  Stmts runs;
   for (std::int64_t block = 0; block < tile_.warp_columns / kGroupRows; ++block)
     for (std::int64_t run = 0; run < 2 / vec_; ++run) {
       const std::int64_t apart = block * kGroupRows + run * kHalfRows;
       const std::int64_t value = block * tile_.warp_rows / 2 + run * tile_.warp_rows / 4 + number;
-      runs.push_back(store_run(b_.add(column_, integer(apart)), apart, swapped_run(value, runs)));
+      runs.push_back(store_run(b_.add(column_, apart), apart, swapped_run(value, runs)));
     }
   const StmtRef all = b_.block(std::move(runs));
   list.push_back(exists == nullptr ? all : b_.branch(exists, all));
@@ -213,17 +208,16 @@ StmtRef WgmmaStore::store_pixel(std::int64_t number) {
 }
 
 // A warp's 16 rows of a panel of a block of 64: into local memory by pairs, and out by runs.
-void WgmmaStore::exchange_panel(std::int64_t block, std::int64_t panel,
-                                std::vector<StmtRef> &list) {
+void WgmmaStore::exchange_panel(std::int64_t block, std::int64_t panel, Stmts &list) {
   const std::int64_t columns = tile_.warp_columns;
   list.push_back(b_.barrier({.items = kernel::kWarpItems}));
   for (std::int64_t half = 0; half < group_.halves; ++half)
     for (std::int64_t j = 0; j < schedule::kPanelColumns / 8; ++j) {
       const std::int64_t value = (block * group_.halves + half) * columns / 4 +
                                  panel * schedule::kPanelColumns / 4 + 2 * j;
-      list.push_back(b_.store(
-          exchange_, b_.add(give_, integer(half * kHalfRows * schedule::kPanelRow + 8 * j)),
-          b_.cast(b_.load(group_.acc, integer(value), 2), schedule::exchanged_type(cx_.nest))));
+      list.push_back(
+          b_.store(exchange_, b_.add(give_, half * kHalfRows * schedule::kPanelRow + 8 * j),
+                   b_.cast(b_.load(group_.acc, value, 2), schedule::exchanged_type(cx_.nest))));
     }
   list.push_back(b_.barrier({.items = kernel::kWarpItems}));
   for (std::int64_t first = 0; first < group_.halves * kHalfRows; first += kTakenRows)
@@ -231,51 +225,47 @@ void WgmmaStore::exchange_panel(std::int64_t block, std::int64_t panel,
 }
 
 StmtRef WgmmaStore::take_row(std::int64_t block, std::int64_t panel, std::int64_t first) {
-  std::vector<StmtRef> list;
+  Stmts list;
   const ExprRef exists = place_row(block * kGroupRows + first, list);
   const std::int64_t apart = panel * schedule::kPanelColumns;
   const ExprRef taken =
       named(b_, list, "taken",
-            b_.load(exchange_, b_.add(take_, integer(first * schedule::kPanelRow)),
-                    static_cast<int>(vec_)));
-  const StmtRef run = store_run(b_.add(column_, integer(apart)), apart, taken);
+            b_.load(exchange_, b_.add(take_, first * schedule::kPanelRow), static_cast<int>(vec_)));
+  const StmtRef run = store_run(b_.add(column_, apart), apart, taken);
   list.push_back(exists == nullptr ? run : b_.branch(exists, run));
   return b_.block(std::move(list));
 }
 
-void WgmmaStore::place_exchange(ExprRef item, std::vector<StmtRef> &list) {
+void WgmmaStore::place_exchange(ExprRef item, Stmts &list) {
   const std::int64_t of_warp = schedule::kPanelRows * schedule::kPanelRow;
   exchange_ = declare_local(cx_, schedule::LocalUse::Exchange);
-  const ExprRef warp = b_.sub(b_.div(b_.lane(), integer(kCoreLanes)), integer(kGroupWarps));
-  const ExprRef first = named(b_, list, "exchange_first", b_.mul(warp, integer(of_warp)));
+  const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), kGroupWarps);
+  const ExprRef first = named(b_, list, "exchange_first", b_.mul(warp, of_warp));
   const auto from = [&](ExprRef row, ExprRef column) {
-    return b_.add(b_.add(first, b_.mul(row, integer(schedule::kPanelRow))), column);
+    return b_.add(b_.add(first, b_.mul(row, schedule::kPanelRow)), column);
   };
-  give_ = named(b_, list, "give",
-                from(b_.div(item, integer(4)), b_.mul(b_.mod(item, integer(4)), integer(2))));
+  give_ = named(b_, list, "give", from(b_.div(item, 4), b_.mul(b_.mod(item, 4), 2)));
   take_ = named(b_, list, "take",
-                from(b_.div(item, integer(kTakers)),
-                     b_.mul(b_.mod(item, integer(kTakers)), integer(schedule::kPanelVec))));
+                from(b_.div(item, kTakers), b_.mul(b_.mod(item, kTakers), schedule::kPanelVec)));
 }
 
 // Where the instruction leaves this work-item's first results, or where it takes them.
-void WgmmaStore::place_item(ExprRef item, std::vector<StmtRef> &list) {
+void WgmmaStore::place_item(ExprRef item, Stmts &list) {
   const std::int64_t of_row = exchanges_ ? kTakers : 4; // work-items
   const bool swapped = cx_.schedule.core.swap_ab;
-  const ExprRef warp = b_.mod(b_.div(b_.lane(), integer(kCoreLanes)), integer(kGroupWarps));
-  const ExprRef first = b_.mul(warp, integer(kWarpRows));
-  const ExprRef down = b_.div(item, integer(of_row));
-  const ExprRef along = b_.mod(item, integer(of_row));
-  const ExprRef rows = swapped ? b_.mul(along, integer(2)) : b_.add(first, down);
-  const ExprRef columns =
-      swapped ? b_.add(first, b_.mul(down, integer(vec_))) : b_.mul(along, integer(vec_));
+  const ExprRef warp = b_.mod(b_.div(b_.lane(), kCoreLanes), kGroupWarps);
+  const ExprRef first = b_.mul(warp, kWarpRows);
+  const ExprRef down = b_.div(item, of_row);
+  const ExprRef along = b_.mod(item, of_row);
+  const ExprRef rows = swapped ? b_.mul(along, 2) : b_.add(first, down);
+  const ExprRef columns = swapped ? b_.add(first, b_.mul(down, vec_)) : b_.mul(along, vec_);
   row_ = named(b_, list, "row", b_.add(group_.first_row, rows));
   column_ = named(b_, list, "column", b_.add(group_.first_column, columns));
   if (group_.ahead != nullptr)
     group_.ahead->place(b_.add(group_.tile_row, rows), group_.tile_column, columns, list);
 }
 
-void WgmmaStore::store_block(std::int64_t block, std::vector<StmtRef> &list) {
+void WgmmaStore::store_block(std::int64_t block, Stmts &list) {
   const std::int64_t across = exchanges_                ? schedule::kPanelColumns
                               : group_.boxes != nullptr ? group_.boxes->columns()
                                                         : tile_.warp_columns;
@@ -291,7 +281,7 @@ void WgmmaStore::store_block(std::int64_t block, std::vector<StmtRef> &list) {
 }
 
 StmtRef WgmmaStore::build() {
-  std::vector<StmtRef> list;
+  Stmts list;
   const ExprRef item = item_of_warp(b_);
   place_item(item, list);
   name_panels(list);
@@ -299,8 +289,8 @@ StmtRef WgmmaStore::build() {
     place_exchange(item, list);
   if (group_.boxes != nullptr) {
     group_.boxes->place_warp(list);
-    give_ = named(b_, list, "box_row", b_.div(item, integer(4)));
-    along_ = named(b_, list, "box_column", b_.mul(b_.mod(item, integer(4)), integer(vec_)));
+    give_ = named(b_, list, "box_row", b_.div(item, 4));
+    along_ = named(b_, list, "box_column", b_.mul(b_.mod(item, 4), vec_));
   }
   if (cx_.schedule.core.swap_ab) {
     pair_ = b_.buffer({.name = "pair",
