@@ -50,6 +50,7 @@ struct Outcome {
   std::int64_t damaged = 0;
   std::int64_t failed_place = 0;
   std::exception_ptr failure;
+  LoaderTimes times;
 };
 
 // Of one pass through the data; the last one of evaluation may lack batches.
@@ -132,7 +133,7 @@ struct Loader::State {
   std::int64_t number_at(std::int64_t epoch, std::int64_t place);
   Piece take_piece();
   Outcome fill(const Piece &piece) const;
-  bool fill_place(Slot &slot, std::int64_t place) const;
+  bool fill_place(Slot &slot, std::int64_t place, LoaderTimes &times) const;
   bool read(std::int64_t number, std::span<std::uint8_t> pixels, std::int32_t &label) const;
   void report(const Piece &piece, const Outcome &outcome);
 
@@ -155,6 +156,7 @@ struct Loader::State {
   bool is_stopping = false;
   std::exception_ptr broken; // ended a thread
   double waited = 0;
+  LoaderTimes times;
   std::int64_t damaged = 0;
   std::vector<std::thread> threads;
 };
@@ -259,7 +261,7 @@ Outcome Loader::State::fill(const Piece &piece) const {
   Outcome outcome;
   for (std::int64_t place = piece.begin; place < piece.end; ++place) {
     try {
-      outcome.damaged += fill_place(*piece.slot, place) ? 0 : 1;
+      outcome.damaged += fill_place(*piece.slot, place, outcome.times) ? 0 : 1;
     } catch (...) { // next() throws it again when it is this batch's turn
       outcome.failed_place = place;
       outcome.failure = std::current_exception();
@@ -270,13 +272,17 @@ Outcome Loader::State::fill(const Piece &piece) const {
 }
 
 // Whether the picture of this place was whole.
-bool Loader::State::fill_place(Slot &slot, std::int64_t place) const {
+bool Loader::State::fill_place(Slot &slot, std::int64_t place, LoaderTimes &times) const {
   const std::int64_t number = slot.numbers[at(place)];
   const std::span<std::uint8_t> pixels =
       std::span(slot.batch.pixels).subspan(static_cast<std::size_t>(place) * bytes, bytes);
+  const Stopwatch watch;
   const bool is_whole = read(number, pixels, slot.batch.labels[at(place)]);
+  const double read_seconds = watch.seconds();
+  times.reading += read_seconds;
   if (options.is_training)
     augment(options.augment, source.form(), options.seed, slot.batch.epoch, number, pixels);
+  times.augmenting += watch.seconds() - read_seconds;
   return is_whole;
 }
 
@@ -306,6 +312,8 @@ void Loader::State::report(const Piece &piece, const Outcome &outcome) {
   Slot &slot = *piece.slot;
   slot.filled += piece.end - piece.begin;
   slot.damaged += outcome.damaged;
+  times.reading += outcome.times.reading;
+  times.augmenting += outcome.times.augmenting;
   if (outcome.failure && (!slot.failure || outcome.failed_place < slot.failed_place)) {
     slot.failure = outcome.failure;
     slot.failed_place = outcome.failed_place;
@@ -351,6 +359,11 @@ const Batch &Loader::next() {
 }
 
 double Loader::waited_seconds() const { return state_->waited; }
+
+LoaderTimes Loader::times() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->times;
+}
 
 std::int64_t Loader::damaged() const { return state_->damaged; }
 

@@ -54,6 +54,12 @@ struct LoaderOptions {
 // Batches of one pass through the data. Error{Shape} where training has less than one.
 std::int64_t epoch_steps(std::int64_t count, std::int64_t batch, bool is_training);
 
+// What threads did for the batches given so far, in seconds of a thread.
+struct LoaderTimes {
+  double reading = 0; // and decoding
+  double augmenting = 0;
+};
+
 class Loader {
 public:
   // `source` must outlive the loader. Error{Shape} for a batch or border that does not fit,
@@ -70,6 +76,7 @@ public:
   const Batch &next();
   // Time that next() has waited for a batch to be filled, the first included.
   double waited_seconds() const;
+  LoaderTimes times() const;
   // Pictures that others took the place of, in the batches given so far.
   std::int64_t damaged() const;
 

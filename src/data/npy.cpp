@@ -204,22 +204,26 @@ HostTensor parse_npy(std::string_view bytes, const std::string &file) {
   return tensor;
 }
 
-std::string to_npy(const HostTensor &tensor) {
-  if (traits(tensor.type).npy.empty())
-    return to_npy(program::convert(tensor, traits(tensor.type).value));
-  std::string shape;
-  for (std::int64_t size : tensor.shape)
-    shape += fmt::format("{},", size);
-  if (tensor.shape.size() > 1)
-    shape.pop_back();
+std::string npy_head(DType type, const program::Shape &shape) {
+  std::string sizes;
+  for (std::int64_t size : shape)
+    sizes += fmt::format("{},", size);
+  if (shape.size() > 1)
+    sizes.pop_back();
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   descr_of(tensor.type), shape);
+                                   descr_of(type), sizes);
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
   std::string bytes(kMagic);
   bytes +=
       {'\1', '\0', static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)};
-  bytes += header;
+  return bytes + header;
+}
+
+std::string to_npy(const HostTensor &tensor) {
+  if (traits(tensor.type).npy.empty())
+    return to_npy(program::convert(tensor, traits(tensor.type).value));
+  std::string bytes = npy_head(tensor.type, tensor.shape);
   bytes.append(reinterpret_cast<const char *>(tensor.data.data()), tensor.data.size());
   return bytes;
 }

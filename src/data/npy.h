@@ -29,6 +29,9 @@ NpyHead parse_npy_head(std::string_view bytes, std::int64_t file_bytes, const st
 // that is not read, Error{Limit} for sizes that overflow.
 program::HostTensor parse_npy(std::string_view bytes, const std::string &file);
 
+// What a file says before elements of a type that NumPy has.
+std::string npy_head(DType type, const program::Shape &shape);
+
 // bf16 is written as f4, which holds every value of it.
 std::string to_npy(const program::HostTensor &tensor);
 

@@ -11,6 +11,7 @@
 #include "data/mnist.h"
 #include "data/npy_source.h"
 #include "data/picture_files.h"
+#include "data/tar_source.h"
 
 namespace tilefuse::data {
 namespace {
@@ -44,11 +45,13 @@ std::unique_ptr<Source> open_source(const std::string &text, const OpenOptions &
     return open_npy(files[0], files[1], options);
   if (kind == "folder")
     return open_folder(path, options);
+  if (kind == "tar")
+    return open_tar(files, options);
   if (kind == "list")
     return open_list(path, options);
   throw Error(ErrorCode::Syntax,
-              fmt::format("'{}' names no data; need cifar:, mnist:, npy:, folder: or list: and "
-                          "a path",
+              fmt::format("'{}' names no data; need cifar:, mnist:, npy:, folder:, tar: or list: "
+                          "and a path",
                           text));
 }
 

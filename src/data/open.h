@@ -5,6 +5,7 @@
 //   mnist:IMAGES,LABELS             idx3 and idx1                       (mnist.h)
 //   npy:IMAGES.npy,LABELS.npy       u8 [N, H, W, C], integers [N]       (npy_source.h)
 //   folder:DIR                      a folder per class, JPEG and PNG    (picture_files.h)
+//   tar:SHARD.tar,SHARDS-*.tar      members NAME.jpg and NAME.cls       (tar_source.h)
 //   list:FILE                       lines "path label"                  (picture_files.h)
 //
 // cifar: and mnist: may be packed by gzip.

@@ -36,13 +36,12 @@ public:
   std::int64_t count() const override { return static_cast<std::int64_t>(files_.paths.size()); }
   PictureForm form() const override { return {.height = side_, .width = side_, .channels = 3}; }
   int classes() const override { return classes_; }
+  bool decodes() const override { return true; }
 
   std::int32_t read(std::int64_t number, std::span<std::uint8_t> pixels) const override {
     const std::string &path = files_.paths[at(number)];
     try {
-      const Image image = decode_image(read_file(path, kMostFileBytes), path);
-      const Image middle = crop_center(resize_shorter(image, side_), side_, side_);
-      std::copy(middle.rgb.begin(), middle.rgb.end(), pixels.begin());
+      decode_to(read_file(path, kMostFileBytes), path, side_, pixels);
     } catch (const Error &error) {
       throw Error(error.code(), fmt::format("picture {}: {}", number, error.message()), path);
     }
@@ -56,11 +55,7 @@ private:
 };
 
 std::unique_ptr<Source> make_source(Files files, const OpenOptions &options, int classes) {
-  if (options.side < 1 || options.side > kLongestSide)
-    throw Error(ErrorCode::Limit, fmt::format("pictures cannot be made {} x {}, need sides of 1 "
-                                              "to {}",
-                                              options.side, options.side, kLongestSide));
-  return std::make_unique<PictureFiles>(std::move(files), options.side, classes);
+  return std::make_unique<PictureFiles>(std::move(files), checked_side(options.side), classes);
 }
 
 bool is_picture(const fs::path &path) {
@@ -116,6 +111,21 @@ void add_line(std::string_view line, const fs::path &folder, const std::string &
 }
 
 } // namespace
+
+void decode_to(std::string_view bytes, const std::string &file, int side,
+               std::span<std::uint8_t> pixels) {
+  const Image image = decode_image(bytes, file);
+  const Image middle = crop_center(resize_shorter(image, side), side, side);
+  std::copy(middle.rgb.begin(), middle.rgb.end(), pixels.begin());
+}
+
+int checked_side(int side) {
+  if (side < 1 || side > kLongestSide)
+    throw Error(ErrorCode::Limit, fmt::format("pictures cannot be made {} x {}, need sides of 1 "
+                                              "to {}",
+                                              side, side, kLongestSide));
+  return side;
+}
 
 std::vector<std::string> class_folders(const std::string &folder) {
   std::vector<std::string> names = names_in(folder, [](const fs::directory_entry &entry) {

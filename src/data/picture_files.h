@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/source.h"
@@ -17,6 +19,13 @@ namespace tilefuse::data {
 
 // Names of the class folders in DIR, sorted: label k is name k. Error{Io} where there are none.
 std::vector<std::string> class_folders(const std::string &folder);
+
+// Decodes a file's bytes, which `file` names in errors, into a picture [side, side, 3]. Errors are those of
+// decode_image().
+void decode_to(std::string_view bytes, const std::string &file, int side,
+               std::span<std::uint8_t> pixels);
+// `side`. Error{Limit} where pictures are not made so large.
+int checked_side(int side);
 
 // Error{Io} for an empty folder, Error{Shape} where its classes are not as many as asked for.
 std::unique_ptr<Source> open_folder(const std::string &folder, const OpenOptions &options);

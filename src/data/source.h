@@ -36,6 +36,8 @@ public:
   virtual PictureForm form() const = 0;
   // Largest label + 1, or the number of class folders; 0: unknown.
   virtual int classes() const = 0;
+  // Whether read() decodes files of pictures, which takes longer than to copy bytes.
+  virtual bool decodes() const { return false; }
   // Writes picture `number` of [0, count()) into picture_bytes(form()) bytes; returns its label.
   // Threads may call it at once. Error{Io} names the picture and its number where it is damaged.
   virtual std::int32_t read(std::int64_t number, std::span<std::uint8_t> pixels) const = 0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include "base/stopwatch.h"
 #include "train/events.h"
 #include "train/log.h"
+#include "train/starvation.h"
 
 namespace tilefuse::train {
 namespace {
@@ -283,6 +285,8 @@ private:
     skipped_ = timed_steps_ = 0;
     if (options_.on_epoch && writes())
       options_.on_epoch(report);
+    if (report.waited > kStarved && !std::exchange(has_advised_, true))
+      say(trainer_.starvation(report.waited));
     const std::int64_t patience = recipe_.keep.stop_after_epochs_without_gain;
     return patience > 0 && report.test && report.epoch - progress_.best_epoch >= patience;
   }
@@ -316,6 +320,7 @@ private:
   double epoch_waited_ = 0;
   std::int64_t timed_steps_ = 0; // of the epoch, since the run was taken up
   std::int64_t skipped_ = 0;
+  bool has_advised_ = false; // what to do against waiting for pictures
 };
 
 } // namespace

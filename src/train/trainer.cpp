@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/stopwatch.h"
+#include "base/thread_pool.h"
 #include "data/loader.h"
 #include "model/plan/plan.h"
 #include "onnx/export.h"
@@ -32,6 +33,7 @@
 #include "train/pools.h"
 #include "train/rate.h"
 #include "train/setup.h"
+#include "train/starvation.h"
 #include "train/step_program.h"
 
 namespace tilefuse::train {
@@ -402,6 +404,14 @@ std::string Trainer::describe() const {
                      data, state.recipe.seed, state.launches, batch, state.steps_per_epoch(),
                      exchange, mb(memory.all()), mb(memory.activations), mb(memory.parameters),
                      mb(memory.constants));
+}
+
+std::string Trainer::starvation(double waited) const {
+  return advice({.waited = waited,
+                 .times = state_->loader ? state_->loader->times() : data::LoaderTimes(),
+                 .decodes = state_->training->decodes(),
+                 .threads = state_->recipe.data.threads,
+                 .cores = available_threads()});
 }
 
 // The batches of a turn's lanes through the gradients program.

@@ -72,6 +72,8 @@ public:
   std::int64_t steps_per_epoch() const;
   const ParameterPool &parameters() const;
   TrainingMemory memory() const;
+  // What to do about steps that waited this share of the time for pictures (starvation.h).
+  std::string starvation(double waited) const;
   // Lines for people: model, loss, data, step, memory.
   std::string describe() const;
 

@@ -191,7 +191,7 @@ TEST_F(Sources, NpyThatIsCutWhileItIsRead) {
 }
 
 TEST_F(Sources, KindsThatAreNone) {
-  for (const char *text : {"", "cifar", "cifar:", "tar:x", "a.bin"})
+  for (const char *text : {"", "cifar", "cifar:", "zip:x", "a.bin"})
     EXPECT_PRED2(has, refused(text), "names no data");
   EXPECT_PRED2(has, refused("mnist:x"), "names 1 files, need mnist:PICTURES,LABELS");
   EXPECT_PRED2(has, refused("npy:x,y,z"), "names 3 files, need npy:PICTURES,LABELS");

@@ -16,8 +16,8 @@ MODEL = GLYPHS / "model.onnx"
 IMAGE = GLYPHS / "images" / "01.png"
 GELU = ("--from=tile", ROOT / "ops" / "elementwise.tile", "--tensor", "X=f32[1,64]")
 SCALE = "function scale(X[N]; F) -> (Y) { Y = F * X; }\n"
-VERBS = ("run", "bench", "tune", "train", "evaluate", "explain", "fusion", "opt", "quantize", "simulate", "verify", "doctor", "devices",
-         "operators", "fmt", "completion", "man", "help")
+VERBS = ("run", "bench", "tune", "train", "evaluate", "data", "explain", "fusion", "opt", "quantize", "simulate", "verify", "doctor",
+         "devices", "operators", "fmt", "completion", "man", "help")
 
 
 def open_model(batch="batch", height="height", width="width"):

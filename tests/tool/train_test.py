@@ -18,6 +18,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import tarfile
 import time
 import unittest
 
@@ -164,6 +165,97 @@ class Runs(ToolTest):
                     kept.append(newest(folder))
                 self.assertEqual(tensors(kept[0]), tensors(kept[1]))
                 self.assertEqual(kept[0].read_bytes(), kept[2].read_bytes())
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def records(path):
+    """The records of a TFRecord file, their hashes checked."""
+    def masked(data):
+        crc = crc32c(data)
+        return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+    data = path.read_bytes()
+    while data:
+        size, = struct.unpack("<Q", data[:8])
+        record = data[12:12 + size]
+        assert data[8:12] == masked(data[:8]) and data[12 + size:16 + size] == masked(record)
+        yield record
+        data = data[16 + size:]
+
+
+class Further(ToolTest):
+    """What not every run asks for."""
+
+    def setUp(self):
+        super().setUp()
+        self.need_device("cpu")
+
+    def run_of(self, name, *arguments):
+        folder = self.folder / name
+        return folder, self.succeed("train", RECIPE, "-o", folder, "--device", "cpu", *arguments)
+
+    def test_goes_on_with_averages_and_mixed_pictures(self):
+        settings = [word for key in ("keep.ema=0.5", "augment.mixup=0.2", "augment.cutmix=1", "optimizer.kind=lamb")
+                    for word in ("--set", key)]
+        whole, told = self.run_of("whole", *settings)
+        parts, _ = self.run_of("parts", *settings, "--steps", 7)
+        self.run_of("parts", *settings, "--resume")
+        self.assertEqual(newest(parts).read_bytes(), newest(whole).read_bytes())
+        header, _ = tensors(newest(whole))
+        self.assertTrue(any(name.startswith("average/") for name in header))
+        judged = json.loads(self.succeed("evaluate", whole / "last.onnx", "--data", f"list:{GLYPHS}/train.txt", "--side", 32, "--mean",
+                                         "0.5,0.5,0.5", "--std", "0.5,0.5,0.5", "--json"))
+        last = re.findall(r"epoch .*test ([\d.]+)  loss ([\d.]+)", told)[-1]
+        self.assertAlmostEqual(judged["top1"], float(last[0]), places=4)
+        self.assertAlmostEqual(judged["loss"], float(last[1]), places=3)
+        done = self.tool("train", RECIPE, "-o", parts, "--resume", "--set", "keep.ema=0.6")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("keep.ema: 0.6, was 0.5", done.stderr)
+        self.refuse("train", RECIPE, "-o", self.folder / "one", *settings, "--batch", 1, says=["'steps.batch' of at least 2"])
+
+    def test_events(self):
+        settings = ("--set", "keep.tensorboard=true", "--set", "keep.log_steps=1")
+        folder, _ = self.run_of("run", *settings, "--steps", 2)
+        first, = folder.glob("events.out.tfevents.*")
+        self.run_of("run", *settings, "--steps", 4, "--resume")
+        second, = set(folder.glob("events.out.tfevents.*")) - {first}
+        self.assertIn(b"brain.Event:2", next(records(first)))
+        self.assertTrue(list(records(second))[1].endswith(b"\x10\x03\x3a\x02\x08\x01"))  # step 3: START
+        said = [struct.unpack("<f", record.split(b"train/loss\x15")[1][:4])[0] for path in (first, second) for record in records(path)
+                if b"train/loss" in record]
+        self.assertEqual(said, [np.float32(row[3]) for row in losses(folder)])
+        self.assertEqual(sum(b"test/top1" in record for record in records(second)), 1)
+
+    def test_pictures_in_tar_files_and_packed(self):
+        """The same bits of files, of shards in each format that Python writes, and of what is packed."""
+        lines = [line.split() for line in (GLYPHS / "train.txt").read_text().splitlines()]
+        for form in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):
+            with tarfile.open(self.folder / f"shard-{form}.tar", "w", format=form) as shard:
+                for name, label in lines[form::3]:
+                    stem = "d.d/" * 30 + pathlib.Path(name).stem
+                    shard.add(GLYPHS / name, f"{stem}.png")
+                    (self.folder / "label").write_text(label)
+                    shard.add(self.folder / "label", f"{stem}.cls")
+        order = [line for form in range(3) for line in lines[form::3]]
+        (self.folder / "train.txt").write_text("".join(f"{GLYPHS / name} {label}\n" for name, label in order))
+        shards = f"tar:{self.folder}/shard-*.tar"
+        looked = json.loads(self.succeed("data", "look", shards, "--side", 32, "--json"))
+        self.assertEqual([looked[key] for key in ("count", "height", "channels")], [12, 32, 3])
+        packed = json.loads(self.succeed("data", "pack", shards, "--side", 32, "-o", self.folder / "packed", "--json"))["data"]
+        self.assertEqual(np.load(self.folder / "packed.images.npy", mmap_mode="r").shape, (12, 32, 32, 3))
+        kept = [tensors(newest(self.run_of(name, "--data", pictures, "--set", "data.test=", "--steps", 4)[0]))
+                for name, pictures in (("files", f"list:{self.folder}/train.txt"), ("shards", shards), ("packed", packed))]
+        self.assertEqual(kept[0], kept[1])
+        self.assertEqual(kept[0], kept[2])
+        self.refuse("data", "pack", shards, says=["-o says the name of the files"])
 
 
 class Mistakes(ToolTest):

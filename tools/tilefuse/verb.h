@@ -23,6 +23,7 @@ void add_tune(CLI::App &app);
 void add_doctor(CLI::App &app);
 void add_quantize(CLI::App &app);
 void add_train(CLI::App &app);
+void add_data(CLI::App &app);
 void add_evaluate(CLI::App &app);
 void add_completion(CLI::App &app);
 void add_man(CLI::App &app);
