@@ -125,6 +125,36 @@ TEST(FirstLayer, ReadsWhatAConversionReads) {
   EXPECT_EQ(testing::run(after.program), testing::run(before));
 }
 
+// What bytes were made of is placed as pixels, and made into bytes there, of its borders too.
+TEST(FirstLayer, ReadsWhatBytesWereMadeOf) {
+  const Program before = testing::program_of(R"(program "p" {
+  input %0 "x" : f32[1, 3, 7, 9]
+  const %1 "w" : i8[4, 3, 3, 3]
+  %2 "wide" : f32[1, 3, 9, 11] = assign[n, c, y, x](%0[n, c, y, x]) -> [n, c, y + 1, x + 2]
+  %3 "bytes" : u8[1, 3, 9, 11] = map[%2](u8(min(max(round($0) + 7, 0), 255))) from "Quantize"
+  %4 "y" : i32[1, 4, 4, 5] = sum[n, m, y, x, c, r, s](%3[n, c, 2*y + r, 2*x + s] * %1[m, c, r, s]) -> [n, m, y, x]
+  output %4
+})");
+  const WidenedFirstLayers after = widen_first_layers(before, always);
+  EXPECT_EQ(testing::run(after.program), testing::run(before)) << to_text(after.program);
+  ASSERT_GE(after.program.statements.size(), 3U);
+  EXPECT_EQ(reads(after.program.statements[0]), after.program.inputs);
+  EXPECT_EQ(after.program.statements[1].origin, "Quantize");
+}
+
+// A filter that reads beyond the data meets zeros there.
+TEST(FirstLayer, BytesBeyondTheDataAreZero) {
+  const Program before = testing::program_of(R"(program "p" {
+  input %0 "x" : f32[1, 3, 7, 9]
+  const %1 "w" : i8[4, 3, 3, 3]
+  %2 "bytes" : u8[1, 3, 7, 9] = map[%0](u8(min(max(round($0) + 7, 0), 255)))
+  %3 "y" : i32[1, 4, 7, 9] = sum[n, m, y, x, c, r, s](%2[n, c, y + r - 1, x + s - 1] * %1[m, c, r, s]) -> [n, m, y, x]
+  output %3
+})");
+  const WidenedFirstLayers after = widen_first_layers(before, always);
+  EXPECT_EQ(testing::run(after.program), testing::run(before)) << to_text(after.program);
+}
+
 // Of more than four channels only where that is agreed to.
 TEST(FirstLayer, AsksForMoreChannels) {
   const auto never = [](const Program &, const Program &) { return false; };

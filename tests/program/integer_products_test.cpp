@@ -107,6 +107,33 @@ TEST(IntegerProducts, BordersAreSumsOfWhatIsThere) {
   }
 }
 
+// An input that the program rounds: zeros stand around it, and are rounded to the zero point with it.
+TEST(IntegerProducts, InputsAreRoundedWithTheirBorder) {
+  for (const std::string type : {"u8", "i8"}) {
+    Program program = testing::program_of(fmt::format(
+        R"(program "p" {{
+  input %0 "x" : f32[1, 3, 9]
+  const %1 "w" : i8[4, 3, 3]
+  const %2 "s" : f32[]
+  const %3 "z" : {0}[]
+  %4 "q" : {0}[1, 3, 9] = map[%0, %2, %3]({0}(max(min(round($0 / $1) + f32($2), {2}), {1}))) from "Quantize"
+  %5 "dx" : f32[1, 3, 9] = map[%4, %3, %2](f32(i32($0) - i32($1)) * $2)
+  %6 "dw" : f32[4, 3, 3] = map[%1, %2](f32($0) * $1)
+  %7 "y" : f32[1, 4, 9] = sum[n, m, x, c, s](%5[n, c, x + s - 1] * %6[m, c, s]) -> [n, m, x] where 0 <= s < 3
+  output %7
+}})",
+        type, type == "u8" ? 0 : -128, type == "u8" ? 255 : 127));
+    set(program, "s", {1.25});
+    set(program, "z", {type == "u8" ? 7.0 : -3.0});
+    const Program whole = integers_of(program);
+    ASSERT_GE(whole.statements.size(), 3U);
+    EXPECT_EQ(reads(whole.statements[0]), whole.inputs) << to_text(whole);
+    EXPECT_EQ(whole[whole.statements[0].out].shape, (Shape{1, 3, 11}));
+    EXPECT_EQ(whole[whole.statements[1].out].type, DType::U8);
+    EXPECT_EQ(whole.statements[1].origin, "Quantize");
+  }
+}
+
 TEST(IntegerProducts, NegativeZeroPointsAreStoredWithoutSign) {
   const Program program = convolution(0, "i8");
   const Program whole = integers_of(program);

@@ -228,15 +228,43 @@ private:
                     ? to_expr(program_, operands, limited, DType::F32)
                     : without_bounds(literal(map, *rounding.value, operands), rounding);
     expr = rounded(program_, operands, std::move(expr), rounding, shifts ? DType::U8 : type);
-    if (!shifts)
+    const std::optional<double> at_zero = inner ? std::nullopt : rounded_zero(map, rounding);
+    if (!shifts) {
+      note_rounded({statement.out, Map{expr, operands.ids()}, statement.origin}, at_zero);
       return keep({statement.out, Map{std::move(expr), operands.ids()}, statement.origin});
+    }
     Tensor tensor = program_[statement.out];
     tensor.type = DType::U8;
     tensor.role = Role::Temporary;
     const TensorId whole = program_.add(std::move(tensor));
+    note_rounded({whole, Map{expr, operands.ids()}, statement.origin}, at_zero);
     keep({whole, Map{std::move(expr), operands.ids()}, statement.origin});
     values_[statement.out] = integers(whole, -kSigned);
     define(statement.out, statement.origin);
+  }
+
+  // What 0 is rounded to, where all that is not constant is 0.
+  std::optional<double> rounded_zero(const Map &map, const Rounding &rounding) const {
+    const std::function<Expr(Expr)> at_zero = [&](Expr expr) {
+      if (expr.kind == Expr::Kind::Operand && !constant_of(map.operands[at(expr.operand)]))
+        return constant(0, expr.type);
+      for (Expr &arg : expr.args)
+        arg = at_zero(std::move(arg));
+      return expr;
+    };
+    const std::optional<Grid> value = constant_in(map, at_zero(*rounding.value));
+    if (!value || !value->is_single() || !rounding.zero.is_single())
+      return std::nullopt;
+    return std::clamp(std::nearbyint(value->single()) + rounding.zero.single(), rounding.low,
+                      rounding.high);
+  }
+
+  // Of an input of the program, which no kernel could round as it stores it.
+  void note_rounded(Statement rounding, std::optional<double> at_zero) {
+    const std::vector<TensorId> &operands = std::get<Map>(rounding.body).operands;
+    if (at_zero && operands.size() == 1 && program_[operands[0]].role == Role::Input &&
+        program_[operands[0]].shape == program_[rounding.out].shape)
+      rounded_[rounding.out] = {std::move(rounding), *at_zero};
   }
 
   // What sums of products are scaled by up to here is one factor, as in QLinearConv.
@@ -440,14 +468,20 @@ private:
   }
 
   // The integers of operand `k` with as much of the zero point around them as the statement reads,
-  // whose subscripts become those of the result; nothing where that is not known.
+  // whose subscripts become those of the result; nothing where that is not known. An input that is
+  // rounded has zeros around it before.
   std::optional<TensorId> surrounded(Statement &statement, std::size_t k, const Term &term) {
     const std::optional<std::vector<Reach>> reach = reach_of(program_, statement, k);
     const Shape from = program_[term.whole].shape;
     if (!reach || !is_narrow(program_[term.whole].type))
       return std::nullopt;
-    const DType type = program_[term.whole].type;
-    Contraction copy = identity(centred(term, type, statement.origin), from.size());
+    const double zero = -term.offset.single();
+    const auto found = rounded_.find(term.whole);
+    const bool is_before = found != rounded_.end() && found->second.at_zero == zero;
+    const Statement rounding = is_before ? found->second.statement : Statement{};
+    const TensorId source = is_before ? std::get<Map>(rounding.body).operands[0]
+                                      : centred(term, program_[term.whole].type, statement.origin);
+    Contraction copy = identity(source, from.size());
     Shape shape;
     for (std::size_t d = 0; d < from.size(); ++d) {
       const std::int64_t before = std::max<std::int64_t>(0, -(*reach)[d].low);
@@ -456,18 +490,26 @@ private:
       subscript.constant = subscript.constant + Rational(before);
       shape.push_back(before + std::max(from[d], (*reach)[d].high + 1));
     }
-    const auto add = [&] {
+    const auto add = [&](DType type) {
       const TensorId id = add_tensor(term.whole, type);
       program_[id].shape = shape;
       return id;
     };
-    const TensorId wide = add(), result = add();
+    const TensorId wide = add(program_[source].type), result = add(program_[term.whole].type);
     keep({wide, std::move(copy), statement.origin});
+    if (is_before)
+      keep({result, Map{std::get<Map>(rounding.body).expr, {wide}}, rounding.origin});
+    else
+      keep({result, plus(wide, zero, result), statement.origin});
+    return result;
+  }
+
+  // A tensor of integers and a number, as integers that wrap.
+  Map plus(TensorId wide, double number, TensorId result) {
     Operands operands;
     Expr expr = call(ScalarOp::Add, {cast(operands.read(program_, wide), DType::I32),
-                                     constant(-term.offset.single(), DType::I32)});
-    keep({result, Map{cast(std::move(expr), type), operands.ids()}, statement.origin});
-    return result;
+                                     constant(number, DType::I32)});
+    return {cast(std::move(expr), program_[result].type), operands.ids()};
   }
 
   void convert_sum(Statement statement) {
@@ -559,6 +601,11 @@ private:
   std::map<TensorId, Scaled> values_;  // what a tensor stands for
   std::map<TensorId, Grid> constants_; // computed of constants alone
   std::map<std::tuple<TensorId, double, DType>, TensorId> centred_;
+  struct Rounded {
+    Statement statement; // a map of one operand
+    double at_zero = 0;  // what 0 is rounded to
+  };
+  std::map<TensorId, Rounded> rounded_; // of inputs of the program, element by element
 };
 
 } // namespace

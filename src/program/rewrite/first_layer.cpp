@@ -10,6 +10,7 @@
 #include "program/rewrite/convolution.h"
 #include "program/rewrite/first_layer_filter.h"
 #include "program/rewrite/first_layer_input.h"
+#include "program/rewrite/pixel_source.h"
 #include "program/rewrite/rows_of_taps.h"
 #include "target/dtype_traits.h"
 
@@ -24,6 +25,7 @@ public:
     std::vector<Statement> before = std::move(result_.program.statements);
     for (Statement &statement : before) {
       note_cast(result_.program, statement, casts_);
+      sources_.note(result_.program, statement);
       if (!rewrite(statement))
         statements_.push_back(std::move(statement));
     }
@@ -61,10 +63,20 @@ private:
     if (!conv || !is_worth_it(*conv))
       return false;
     const RowsOfTaps rows(result_.program, wide, *conv, result_extents(*conv, statement));
-    const TensorId pixels = rows.store_pixels(before_cast(casts_, conv->data), statement.origin);
+    const TensorId pixels = rows.store_pixels(source_of(*conv, rows), statement.origin);
     Contraction over_runs = rows.over_runs(*body, pixels, rows.store_filter(statement.origin));
     wide.push_back({statement.out, std::move(over_runs), statement.origin});
     return true;
+  }
+
+  // Bytes are made of what was read where the filter's zeros meet what is made of zeros.
+  PixelSource source_of(const Convolution &conv, const RowsOfTaps &rows) const {
+    const bool is_whole = is_byte(tensor(conv.data).type);
+    return is_whole && rows.reads_inside() ? sources_.of(conv.data)
+                                           : PixelSource{.from = before_cast(casts_, conv.data),
+                                                         .before = {},
+                                                         .made = {},
+                                                         .origin = {}};
   }
 
   // No other form of it suits matrix units.
@@ -97,6 +109,7 @@ private:
   std::vector<Statement> statements_;
   const TakesForm &takes_;
   Casts casts_;
+  PixelSources sources_;
 };
 
 } // namespace

@@ -63,7 +63,9 @@ bool sum_over_runs(Program &program, std::vector<Statement> &statements, const S
   if (!is_worth_it(*conv, program, results))
     return false;
   const RowsOfTaps rows(program, statements, *conv, results);
-  const TensorId pixels = rows.store_pixels(before_cast(casts, data.tensor), statement.origin);
+  const TensorId pixels = rows.store_pixels(
+      {.from = before_cast(casts, data.tensor), .before = {}, .made = {}, .origin = {}},
+      statement.origin);
   Contraction wide = rows.over_runs(forward, pixels, statement.out);
   Access to = std::move(wide.in[1]);
   wide.in = {{error.tensor, std::move(wide.out)}, std::move(wide.in[0])};

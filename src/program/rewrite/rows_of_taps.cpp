@@ -84,9 +84,8 @@ std::vector<Affine> RowsOfTaps::filter_subscripts() const {
   subscripts[conv_.channel_in_filter] = sum_of(rank, {{rank - 1, 1}});
   for (std::size_t k = 0; k < conv_.spatial.size(); ++k)
     subscripts[conv_.spatial[k].in_filter] =
-        k + 2 == conv_.spatial.size()
-            ? sum_of(rank, {{k + 1, parts[rank - 2]}, {rank - 2, 1}})
-            : sum_of(rank, {{k + 1, 1}});
+        k + 2 == conv_.spatial.size() ? sum_of(rank, {{k + 1, parts[rank - 2]}, {rank - 2, 1}})
+                                      : sum_of(rank, {{k + 1, 1}});
   return subscripts;
 }
 
@@ -114,13 +113,26 @@ Shape RowsOfTaps::filter_shape() const {
   return shape;
 }
 
-TensorId RowsOfTaps::store_pixels(TensorId source, const std::string &origin) const {
+bool RowsOfTaps::reads_inside() const {
+  for (std::size_t k = 0; k < conv_.spatial.size(); ++k) {
+    const Spatial &spatial = conv_.spatial[k];
+    const Window &window = spatial.window;
+    const std::int64_t taps = program_[conv_.filter].shape[spatial.in_filter];
+    const std::int64_t last =
+        window.step * (results_[k] - 1) + window.dilation * (taps - 1) - window.before;
+    if (window.before > 0 || last >= program_[conv_.data].shape[spatial.in_data])
+      return false;
+  }
+  return true;
+}
+
+TensorId RowsOfTaps::store_pixels(const PixelSource &source, const std::string &origin) const {
   const Tensor from = program_[conv_.data];
   const std::size_t rank = from.shape.size();
   const std::size_t count = rank + 1; // the last index: a row among those side by side
   Contraction body;
   body.agg = Agg::Assign;
-  Access read{source, {}};
+  Access read{source.from, {}};
   for (std::size_t d = 0; d < rank; ++d) {
     body.indices.push_back("d" + std::to_string(d));
     read.subscripts.push_back(sum_of(count, {{d, 1}}));
@@ -139,19 +151,28 @@ TensorId RowsOfTaps::store_pixels(TensorId source, const std::string &origin) co
       read.subscripts[spatial.in_data] =
           sum_of(count, {{spatial.in_data, spacing(k)}, {rank, 1}}, -spatial.window.before);
   }
+  for (std::size_t d = 0; d < source.before.size(); ++d)
+    read.subscripts[d].constant = read.subscripts[d].constant - Rational(source.before[d]);
   body.in = {std::move(read)};
   shape.push_back(beside());
   body.out.push_back(sum_of(count, {{rank, 1}}));
   shape.push_back(channels());
   body.out.push_back(sum_of(count, {{conv_.channel_in_data, 1}}));
-  return add_runs(from, std::move(shape), std::move(body), origin + " pixels");
+  return add_runs(std::move(shape), std::move(body), source, origin + " pixels");
 }
 
 // The stored pixels, with the channels of a row's pixels as one dimension.
-TensorId RowsOfTaps::add_runs(const Tensor &from, Shape shape, Contraction body,
+TensorId RowsOfTaps::add_runs(Shape shape, Contraction body, const PixelSource &source,
                               const std::string &origin) const {
-  const TensorId pixels = program_.add({.name = from.name, .type = from.type, .shape = shape});
+  const Tensor from = program_[conv_.data];
+  const DType stored = source.made ? program_[source.from].type : from.type;
+  TensorId pixels = program_.add({.name = from.name, .type = stored, .shape = shape});
   statements_.push_back({pixels, std::move(body), origin});
+  if (source.made) {
+    const TensorId raw = pixels;
+    pixels = program_.add({.name = from.name, .type = from.type, .shape = shape});
+    statements_.push_back({pixels, Map{*source.made, {raw}}, source.origin});
+  }
   for (int merged = 0; merged < 2; ++merged) {
     const std::int64_t inner = shape.back();
     shape.pop_back();

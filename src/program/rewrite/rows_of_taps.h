@@ -11,6 +11,7 @@
 
 #include "program/program.h"
 #include "program/rewrite/convolution.h"
+#include "program/rewrite/pixel_source.h"
 
 namespace tilefuse::program {
 
@@ -43,9 +44,12 @@ public:
   // The filter's subscripts at an element of the parts; beyond its own where that is no tap.
   std::vector<Affine> filter_subscripts() const;
 
-  // Stores what `from` holds, data of the convolution or what it was converted from:
-  // [n, row…, (column * rows beside + row) * channels + channel], with the padding.
-  TensorId store_pixels(TensorId from, const std::string &origin) const;
+  // Whether no result reads beyond the data.
+  bool reads_inside() const;
+  // Stores data of the convolution, or of what it was converted from:
+  // [n, row…, (column * rows beside + row) * channels + channel], with the padding. What is made of
+  // elements is made of the padding's zeros, too.
+  TensorId store_pixels(const PixelSource &source, const std::string &origin) const;
 
   // Stores the convolution's filter so, with zeros where there is no channel or tap.
   TensorId store_filter(const std::string &origin) const;
@@ -61,7 +65,7 @@ private:
   std::int64_t taps(std::size_t k) const;
   bool is_tap(int index) const;
   bool is_last(std::size_t k) const { return k + 1 == conv_.spatial.size(); }
-  TensorId add_runs(const Tensor &from, Shape shape, Contraction body,
+  TensorId add_runs(Shape shape, Contraction body, const PixelSource &source,
                     const std::string &origin) const;
 
   Program &program_;
