@@ -10,6 +10,7 @@
 #include "schedule/dots.h"
 #include "schedule/staging.h"
 #include "schedule/streams.h"
+#include "target/dot_lanes.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -89,9 +90,10 @@ Reason wrong_dot(const Nest &nest, const Schedule &schedule, const Target &targe
     return fmt::format("{} adds products of {} and {}, the nest does not", op.name, to_string(op.a),
                        to_string(op.b));
   const std::int64_t lanes = vector_width(schedule);
-  if (schedule.lanes != LaneKind::Vector || lanes < kFewestLanes || lanes > target.vector_f32)
+  if (const int most = most_lanes(target, op);
+      schedule.lanes != LaneKind::Vector || lanes < kFewestLanes || lanes > most)
     return fmt::format("a dot product of {} lanes; the target has {} to {}", lanes, kFewestLanes,
-                       target.vector_f32);
+                       most);
   if (stream_registers(schedule) > 0)
     return "an input streams through registers to a dot product";
   if (Reason reason = wrong_group(nest, schedule))

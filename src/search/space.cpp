@@ -9,6 +9,7 @@
 #include "schedule/guards.h"
 #include "schedule/staging.h"
 #include "search/forms/dot_forms.h"
+#include "target/dot_lanes.h"
 
 namespace tilefuse::search {
 namespace {
@@ -382,9 +383,10 @@ std::vector<std::int64_t> Space::lane_widths() const {
   std::vector<std::int64_t> widths;
   if (!lane_)
     return widths;
-  const std::int64_t most = target_.lanes == LaneKind::Vector
-                                ? target_.vector_f32
-                                : std::min(target_.vector_f32, target_.max_group);
+  const std::int64_t most =
+      target_.lanes == LaneKind::Vector
+          ? (dot_ == nullptr ? target_.vector_f32 : most_lanes(target_, *dot_))
+          : std::min(target_.vector_f32, target_.max_group);
   // What waits for memory alone waits longer where few lanes of a warp read.
   const bool waits = target_.lanes == LaneKind::WorkItem && !multiplies() && !nest_.inputs.empty();
   const std::int64_t least = waits ? std::min<std::int64_t>(target_.warp / 2, extent(*lane_)) : 2;

@@ -10,6 +10,7 @@
 #include "base/index.h"
 #include "model/devices.h"
 #include "model/oracle/check.h"
+#include "runtime/opencl_fixture.h"
 #include "schedule/dots.h"
 #include "schedule/text.h"
 #include "search/pick.h"
@@ -108,6 +109,18 @@ TEST(Dots, TheProcessorAddsExactly) {
       const auto divergence = check_on_device(reference, *device);
       EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
     }
+  }
+}
+
+// Where its compiler knows the processor's instructions: vectors as long as OpenCL C has them.
+TEST(Dots, OpenclAddsExactly) {
+  TILEFUSE_NEED_OPENCL(device);
+  for (const Conv &problem : device->target().dots.empty() ? std::vector<Conv>{} : problems()) {
+    const KernelCase made = extreme_case(nest_of(problem), device->target());
+    EXPECT_NE(made.schedule.dot, nullptr);
+    const Reference reference(made);
+    const auto divergence = check_on_device(reference, *device);
+    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
   }
 }
 

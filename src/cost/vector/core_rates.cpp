@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "target/dot_lanes.h"
+
 namespace tilefuse::cost {
 
 CoreRates core_rates(const Target &target) {
@@ -13,7 +15,7 @@ CoreRates core_rates(const Target &target) {
 }
 
 double dots_per_cycle(const Target &target, const DotOp &op) {
-  const double ops = 2.0 * op.products * std::max(1, target.vector_f32);
+  const double ops = 2.0 * op.products * std::max(1, most_lanes(target, op));
   return find_dot(target, op)->gops_per_unit * 1e9 / ops / core_rates(target).hertz;
 }
 

@@ -31,6 +31,16 @@ std::string CEmitter::word(const kernel::Type &, const std::string &) const {
   refuse("a fragment of a matrix instruction");
 }
 
+std::string CEmitter::dot(const DotOp &op, int, const std::string &, const std::string &,
+                          const std::string &) const {
+  refuse(fmt::format("'{}'", op.name));
+}
+
+std::string CEmitter::repeat(const kernel::Type &, const kernel::Type &,
+                             const std::string &) const {
+  refuse("a vector that is repeated");
+}
+
 std::string CEmitter::plain_store(const CContext &, const VectorText &at,
                                   const std::string &value) const {
   return store(at.buffer.type.elem, at.type.lanes, at.base, at.index, value);

@@ -108,6 +108,13 @@ public:
   // An f32, or neighbours of half types that fill 4 bytes, as a word of a matrix fragment;
   // Error{Unsupported} where the language has none.
   virtual std::string word(const kernel::Type &type, const std::string &value) const;
+  // c and the products of neighbours in a and in b, of so many lanes; Error{Unsupported} where the
+  // language has none.
+  virtual std::string dot(const DotOp &op, int lanes, const std::string &a, const std::string &b,
+                          const std::string &c) const;
+  // A vector over and over; likewise.
+  virtual std::string repeat(const kernel::Type &from, const kernel::Type &to,
+                             const std::string &value) const;
   // Whether round_convert is there for a context's target.
   virtual bool has_round_convert(const CContext &) const { return false; }
   // A vector of f32 rounded half to even within whole bounds (`low` none: that of the type) and

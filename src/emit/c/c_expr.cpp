@@ -350,10 +350,9 @@ std::string cast_text(CContext &cx, const Type &to, const kernel::Cast &node) {
 }
 
 std::string broadcast_text(CContext &cx, const Type &type, const kernel::Broadcast &node) {
-  if (node.value->type.lanes > 1)
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("a vector cannot be repeated in {}", cx.words().name));
   std::string value = expression(cx, node.value);
+  if (node.value->type.lanes > 1)
+    return cx.language.repeat(node.value->type, type, value);
   if (type.lanes == 1)
     return value;
   if (type.elem == DType::Bool)
@@ -375,8 +374,8 @@ struct Visitor {
   std::string operator()(const kernel::Scalar &node) { return scalar_text(cx, type, node); }
   std::string operator()(const kernel::Fma &node) { return fma_text(cx, type, node); }
   std::string operator()(const kernel::Dot &node) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("'{}' cannot be written in {}", node.op->name, cx.words().name));
+    return cx.language.dot(*node.op, type.lanes, expression(cx, node.a), expression(cx, node.b),
+                           expression(cx, node.c));
   }
   std::string operator()(const kernel::Cast &node) { return cast_text(cx, type, node); }
   std::string operator()(const kernel::Broadcast &node) { return broadcast_text(cx, type, node); }

@@ -5,6 +5,7 @@
 #include "emit/c/opencl.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -42,6 +43,18 @@ constexpr CWords kWords = {
 
 // As NVIDIA's compiler takes inline assembly: the value of a pointer is its address in its space.
 constexpr NvidiaCopy kCopy = {.to = "\"l\"({})", .copied = "clamp((int)({}), 0, {})"};
+
+// What compilers for processors have beside the language (runtime/opencl/opencl_target.h).
+struct DotFunction {
+  std::string_view op;
+  int lanes = 0;
+  std::string_view name; // of a and b; the sum is added to what it gives
+};
+
+constexpr std::array kDots = std::to_array<DotFunction>({
+    {"dot2.s16.s16.s32", 4, "__builtin_ia32_pmaddwd128"},
+    {"dot2.s16.s16.s32", 8, "__builtin_ia32_pmaddwd256"},
+});
 
 std::string pointer(const std::string &base, const std::string &index) {
   if (index == "0")
@@ -171,6 +184,24 @@ public:
       return wrapped_vector(from, to, value);
     return to.lanes == 1 ? fmt::format("({}){}", to_name, value)
                          : fmt::format("convert_{}({})", to_name, value);
+  }
+
+  std::string dot(const DotOp &op, int lanes, const std::string &a, const std::string &b,
+                  const std::string &c) const override {
+    for (const DotFunction &function : kDots)
+      if (function.op == op.name && function.lanes == lanes)
+        return fmt::format("({}({}, {}) + {})", function.name, bare(a), bare(b), c);
+    return CEmitter::dot(op, lanes, a, b, c);
+  }
+
+  // A group of neighbours is repeated as one whole number of its size.
+  std::string repeat(const Type &from, const Type &to, const std::string &value) const override {
+    const std::int64_t bytes = from.lanes * size_bytes(from.elem);
+    const std::string word = bytes == 8 ? "ulong" : (bytes == 4 ? "uint" : "ushort");
+    if (bytes != 2 && bytes != 4 && bytes != 8)
+      return CEmitter::repeat(from, to, value);
+    return fmt::format("as_{}(({})(as_{}({})))", vector(value_elem(to.elem), to.lanes),
+                       vector(word, to.lanes / from.lanes), word, bare(value));
   }
 
   std::string load(DType elem, int lanes, const std::string &base,

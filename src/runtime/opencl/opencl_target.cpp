@@ -95,6 +95,15 @@ std::string isa_of(const OpenclDeviceInfo &info) {
   return info.device_atomics ? fmt::format("CL1.2 {}", kDeviceAtomics) : "CL1.2";
 }
 
+// PoCL compiles with clang, which knows the instructions of the processor that it is on.
+bool has_dots(const OpenclDeviceInfo &info) {
+#if defined(__x86_64__)
+  return info.is_pocl() && (info.type & CL_DEVICE_TYPE_CPU) != 0 && __builtin_cpu_supports("avx2");
+#else
+  return false;
+#endif
+}
+
 } // namespace
 
 Target target_of(const OpenclDeviceInfo &info, const std::vector<Target> &rows) {
@@ -114,6 +123,8 @@ Target target_of(const OpenclDeviceInfo &info, const std::vector<Target> &rows) 
   target.local_is_hw = target.local_is_hw && info.local_is_hw;
   if (!is_cpu)
     target.isa = isa_of(info);
+  if (!has_dots(info))
+    target.dots.clear();
   target.features = of_generation(target.features, info.nvidia_generation);
   target.fp64 = info.fp64;
   target.fp16_math = target.fp16_math && info.fp16;
