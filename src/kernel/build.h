@@ -88,6 +88,7 @@ public:
   // Any intrinsic, checked by its row. The named forms below are the same.
   StmtRef intrinsic(Intrinsic node);
   StmtRef transpose(Transpose node) { return intrinsic(node); }
+  StmtRef shuffle(Shuffle node) { return intrinsic(node); }
   StmtRef load_matrix(LoadMatrix load) { return intrinsic(load); }
   StmtRef mma(Mma mma) { return intrinsic(mma); }
   StmtRef async_copy(AsyncCopy copy) { return intrinsic(copy); }

@@ -38,6 +38,24 @@ std::string transpose_rule(const Kernel &kernel, const Transpose &node) {
                            node.rows, to_string(buffer.type));
 }
 
+Operands shuffle_operands(Shuffle &node) {
+  return {{.at = ElementOperand{&node.value.buffer, &node.value.index, 0, 1},
+           .effect = Effect::Updates},
+          {.at = NumberOperand{&node.apart, 1, kCoreLanes - 1}, .word = "xor"}};
+}
+
+std::string shuffle_rule(const Kernel &kernel, const Shuffle &node) {
+  const Buffer &buffer = kernel[node.value.buffer];
+  const bool is_word = buffer.space == Space::Register && buffer.type.lanes == 1 &&
+                       size_bytes(buffer.type.elem) == kMatrixWords;
+  if (!is_word)
+    return fmt::format("a shuffle needs a register of 4 bytes; got {}", to_string(buffer.type));
+  return node.apart >= 1 && node.apart < kCoreLanes && node.value.index->type == kInt
+             ? std::string()
+             : fmt::format("a shuffle needs 1 to {} as what work-items differ by; got {}",
+                           kCoreLanes - 1, node.apart);
+}
+
 std::string load_matrix_word(const LoadMatrix &load) {
   return fmt::format("ldmatrix.x{}{}", load.matrices, load.transposed ? ".trans" : "");
 }
@@ -177,6 +195,13 @@ std::vector<IntrinsicRow> warp_intrinsics() {
           .word = transpose_word,
           .operands = transpose_operands,
           .rule = transpose_rule,
+      },
+      RowOf<Shuffle>{
+          .name = "shuffle",
+          .called = "a shuffle",
+          .scope = Scope::Warp,
+          .operands = shuffle_operands,
+          .rule = shuffle_rule,
       },
       RowOf<LoadMatrix>{
           .name = "ldmatrix.",

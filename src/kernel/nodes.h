@@ -248,6 +248,12 @@ struct Transpose {
   RegisterRef square;
   int rows = 0; // 2, 4, 8 or 16
 };
+// A value of a Register buffer becomes that of the work-item of the warp whose number differs in the
+// bits of `apart`.
+struct Shuffle {
+  RegisterRef value;
+  int apart = 1; // 1 to 31
+};
 // `matrices` tiles of 8 rows of 16 bytes from a Local buffer: work-item 8 * j + r of the warp gives
 // the first element of row r of tile j. Work-item l receives the 4 bytes l % 4 of row l / 4 of each
 // tile, or, transposed (2-byte types), elements 2 * (l % 4) and the next of column l / 4. They fill
@@ -368,9 +374,9 @@ struct AwaitEarlier {};
 
 // What a kernel asks of a device beyond plain loops and memory; a row of kernel/intrinsics.h says
 // of each how it is written, what it holds and who executes it.
-using Intrinsic =
-    std::variant<Transpose, LoadMatrix, Mma, AsyncCopy, AsyncCommit, AsyncWait, Ticket, Mbarrier,
-                 TensorCopy, TensorStore, StoreSync, Wgmma, WgmmaSync, RegisterLimit, AwaitEarlier>;
+using Intrinsic = std::variant<Transpose, Shuffle, LoadMatrix, Mma, AsyncCopy, AsyncCommit,
+                               AsyncWait, Ticket, Mbarrier, TensorCopy, TensorStore, StoreSync,
+                               Wgmma, WgmmaSync, RegisterLimit, AwaitEarlier>;
 
 struct Stmt {
   std::variant<Block, Let, For, If, Store, Barrier, Prefetch, Intrinsic> node;

@@ -104,6 +104,22 @@ TEST(SimulateMatrix, TransposedTilesGiveColumns) {
     }
 }
 
+TEST(SimulateMatrix, ShuffledValuesAreThoseOfOtherWorkItems) {
+  const Kernel kernel = parse_kernel(R"(kernel t blocks 1 block_size 64 {
+    global const x f32[64]
+    global y f32[64]
+    register v f32[2]
+    v[1] = x[lane]
+    shuffle v[1] xor 20
+    y[lane] = v[1]
+  })");
+  Arguments args(kernel);
+  simulate(kernel, args.spans);
+  for (int lane = 0; lane < 2 * kCoreLanes; ++lane)
+    EXPECT_EQ(element(args.data[1], DType::F32, lane),
+              element(args.data[0], DType::F32, lane ^ 20));
+}
+
 TEST(SimulateMatrix, Tf32OperandsAreTruncated) {
   const Kernel kernel = parse_kernel(R"(kernel t blocks 1 block_size 32 {
     global const x f32[1]

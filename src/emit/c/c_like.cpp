@@ -65,8 +65,6 @@ public:
   }
   void operator()(const kernel::Store &node) { line(store_text(cx_, node)); }
   void operator()(const kernel::Barrier &node) {
-    if (node.id != 0)
-      cx_.language.refuse("a named barrier");
     const std::string text = cx_.language.barrier(cx_, node);
     if (cx_.kernel.block_size > 1 || node.is_of_cluster())
       line(text);

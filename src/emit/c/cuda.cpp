@@ -92,6 +92,8 @@ public:
   }
 
   std::string barrier(const CContext &, const kernel::Barrier &node) const override {
+    if (node.id != 0)
+      return fmt::format("asm volatile(\"bar.sync {}, {};\" ::: \"memory\");", node.id, node.items);
     return node.is_of_cluster() ? "tf_cluster_barrier();"
            : node.is_of_warp()  ? "__syncwarp();"
                                 : "__syncthreads();";

@@ -9,6 +9,7 @@
 #include "emit/c/c_matrix.h"
 #include "emit/c/c_names.h"
 #include "emit/c/nvidia_asm.h"
+#include "kernel/build.h"
 #include "kernel/rules.h"
 
 namespace tilefuse::emit {
@@ -239,6 +240,13 @@ std::string statement(CContext &, const kernel::WgmmaSync &node) {
 
 std::string statement(CContext &cx, const kernel::Transpose &) {
   cx.language.refuse("a transposition of vectors");
+}
+
+std::string statement(CContext &cx, const kernel::Shuffle &node) {
+  std::int64_t index = 0;
+  TILEFUSE_CHECK(kernel::is_constant(node.value.index, &index), "a shuffled register of no number");
+  const std::string value = register_name(cx, node.value.buffer, index);
+  return fmt::format("{0} = __shfl_xor_sync(0xffffffffu, {0}, {1});", value, node.apart);
 }
 
 std::string statement(CContext &, const kernel::RegisterLimit &node) {

@@ -111,6 +111,8 @@ public:
   }
 
   std::string barrier(const CContext &cx, const kernel::Barrier &node) const override {
+    if (node.id != 0)
+      refuse("a named barrier");
     if (node.is_of_warp() || node.is_of_cluster())
       refuse(node.is_of_warp() ? "a barrier of a warp" : "a barrier of a cluster");
     return tickets(cx.target) == Tickets::Atomics && has_counts(cx.kernel)

@@ -158,6 +158,7 @@ private:
     return operand(op, expr)[lane].whole;
   }
   void execute(const Transpose &node, const Op &op);
+  void execute(const Shuffle &node, const Op &op);
   void execute(const LoadMatrix &node, const Op &op);
   void execute(const Mma &node, const Op &op);
   void execute(const AsyncCopy &node, const Op &op);

@@ -189,4 +189,17 @@ void Warp::execute(const Transpose &node, const Op &op) {
       for_active([&](int lane) { std::swap(cell(row, column)[lane], cell(column, row)[lane]); });
 }
 
+void Warp::execute(const Shuffle &node, const Op &op) {
+  need_warp_of_32("a shuffle");
+  Op check{.code = Code::CheckRegister};
+  check.buffer = to_int(node.value.buffer);
+  check.number = operand(op, node.value.index)[0].whole;
+  check_register(check);
+  Cell *cells =
+      cells_.data() + machine_.program.registers[at(check.buffer)].slot + check.number * width_;
+  const std::vector<Cell> before(cells, cells + kCoreLanes);
+  for (int lane = 0; lane < kCoreLanes; ++lane)
+    cells[lane] = before[at(lane ^ node.apart)];
+}
+
 } // namespace tilefuse::kernel::simulation
