@@ -137,8 +137,8 @@ Estimate predict_made_by_items(const schedule::Resolved &resolved, const Target 
 } // namespace
 
 Estimate predict(const poly::Group &group, const Schedule &schedule, const Target &target) {
-  return group.producers.empty() ? predict(group.anchor, schedule, target)
-                                 : predict(schedule::Resolved(group, schedule), target);
+  return is_alone(group) ? predict(group.anchor, schedule, target)
+                         : predict(schedule::Resolved(group, schedule), target);
 }
 
 Estimate predict(const schedule::Resolved &resolved, const Target &target) {

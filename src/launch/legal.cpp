@@ -55,8 +55,7 @@ Reason wrong_place(const Part &first, const Part &part, const Target &target) {
                : fmt::format("it has {} work-items a block, the first part {}",
                              group_size(part.schedule), group_size(first.schedule));
   case Place::Dealt:
-    return is_map(part) && part.placed.group.producers.empty() &&
-                   part.schedule.lanes == LaneKind::WorkItem
+    return is_map(part) && is_alone(part.placed.group) && part.schedule.lanes == LaneKind::WorkItem
                ? Reason{}
                : "only work-items that read no inputs are dealt to others";
   case Place::Between:
@@ -141,7 +140,7 @@ Reason wrong_join(const Launch &launch) {
     return fmt::format("work-item {} of {} joins", walk.first_item, group_size(partial.schedule));
   if (walk.tiles() * walk.parts() != blocks(partial.placed.group.anchor, partial.schedule))
     return "the first part has other blocks than tiles and parts of them";
-  if (has_core(join.schedule) || !join.placed.group.producers.empty() ||
+  if (has_core(join.schedule) || !is_alone(join.placed.group) ||
       !local_buffers(join.placed.group, join.schedule).empty())
     return "a join has no local memory of its own";
   return {};

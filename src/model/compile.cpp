@@ -69,7 +69,7 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
     return choice;
   }
   search::NamedSchedule named =
-      group.producers.empty()
+      is_alone(group)
           ? search::named_schedule(algorithm, group.anchor, device.target())
           : search::NamedSchedule{{}, fmt::format("{} does not compute producers", algorithm)};
   if (named.schedule)

@@ -20,6 +20,13 @@
 //
 // A producer that spreads (`spread input 0 of 0 …`) is a copy whose dimensions its consumer reads
 // several of as one, in runs that overlap (program/rewrite/first_layer.h).
+//
+// A kernel may have further results: sums of what the anchor stores, added up while its tiles are in
+// registers. Such a nest reads the anchor's result, as it is stored, and has output indices that
+// count the tiles of the schedule (schedule/wgmma/tile_sums.h); a nest behind the group joins them.
+//
+//   sum slots 3 2 4
+//   nest gemm_part { index t 3136, k 2, m 64 | p 128 … }
 #pragma once
 
 #include <optional>
@@ -61,9 +68,17 @@ struct Producer {
   friend bool operator==(const Producer &, const Producer &) = default;
 };
 
+// A reduction of what the anchor stores.
+struct TileSum {
+  nest::Nest nest;
+  Indexed<SlotId, SlotId> slots; // the group's slot of each of the nest's
+  friend bool operator==(const TileSum &, const TileSum &) = default;
+};
+
 struct Group {
   nest::Nest anchor;
   std::vector<Producer> producers = {}; // behind their consumers
+  std::vector<TileSum> sums = {};       // further results
   friend bool operator==(const Group &, const Group &) = default;
 };
 
@@ -91,7 +106,11 @@ Indexed<SlotId, nest::Slot> group_slots(const Group &group);
 std::optional<MemberId> producer_of(const Group &group, MemberId member, int input);
 // Whether the group's slot holds a tensor that its members read in tiles only.
 bool is_internal(const Group &group, SlotId slot);
-// The group's slots that its kernel writes: the anchor's, then those of stored producers.
+// Whether the group is one nest with one result.
+bool is_alone(const Group &group);
+// The input of a sum that is the anchor's result; -1: none.
+int summed_input(const Group &group, const TileSum &sum);
+// The group's slots that its kernel writes: the anchor's, then those of stored producers, of sums.
 std::vector<SlotId> written_slots(const Group &group);
 
 // For each dimension of the consumer's input, the index of the producer that runs over it, none

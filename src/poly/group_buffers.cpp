@@ -21,6 +21,10 @@ std::set<BufferId> read_buffers(const PlacedGroup &placed) {
           all.insert(placed.buffers[slot]);
       }
   }
+  for (const TileSum &sum : group.sums)
+    for (const nest::Operand &input : sum.nest.inputs)
+      if (sum.slots[input.slot] != group.anchor.out.slot)
+        all.insert(placed.buffers[sum.slots[input.slot]]);
   return all;
 }
 
@@ -37,6 +41,10 @@ bool writes(const PlacedGroup &placed, BufferId buffer) {
 std::optional<int> only_input(const PlacedGroup &placed, BufferId buffer) {
   std::optional<int> found;
   const Group &group = placed.group;
+  for (const TileSum &sum : group.sums)
+    for (const nest::Operand &input : sum.nest.inputs)
+      if (placed.buffers[sum.slots[input.slot]] == buffer)
+        return std::nullopt;
   for (const MemberId m : members(group)) {
     const nest::Nest &nest = member_nest(group, m);
     const auto reads = [&](const nest::Operand &operand) {

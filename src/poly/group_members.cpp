@@ -71,24 +71,67 @@ std::optional<std::string> broken_form(const Group &group, MemberId member) {
   return std::nullopt;
 }
 
+// A nest of the group beside its anchor, and which slots of the group its own are.
+struct Naming {
+  std::string who;
+  const nest::Nest &nest;
+  const Indexed<SlotId, SlotId> &slots;
+};
+
+std::vector<Naming> namings(const Group &group) {
+  std::vector<Naming> all;
+  for (const Producer &p : group.producers)
+    all.push_back({fmt::format("member {}", all.size() + 1), p.nest, p.slots});
+  for (const TileSum &sum : group.sums)
+    all.push_back({"sum " + sum.nest.name, sum.nest, sum.slots});
+  return all;
+}
+
 std::optional<std::string> broken_slots(const Group &group) {
   Indexed<SlotId, nest::Slot> slots = group.anchor.slots;
-  for (std::size_t k = 0; k < group.producers.size(); ++k) {
-    const Producer &p = group.producers[k];
-    if (p.slots.size() != p.nest.slots.size())
-      return fmt::format("member {} names {} slots of the group, its nest has {}", k + 1,
-                         p.slots.size(), p.nest.slots.size());
-    for (const SlotId s : p.slots.ids()) {
-      if (p.slots[s] < SlotId{0} || p.slots[s] > slots.next_id())
-        return fmt::format("member {} names slot {} before slot {}", k + 1, p.slots[s],
-                           slots.size());
-      if (p.slots[s] == slots.next_id())
-        slots.push_back(p.nest.slots[s]);
-      if (slots[p.slots[s]] != p.nest.slots[s])
-        return fmt::format("member {}: slot {} has another type or size", k + 1, p.slots[s]);
+  for (const auto &[who, nest, named] : namings(group)) {
+    if (named.size() != nest.slots.size())
+      return fmt::format("{} names {} slots of the group, its nest has {}", who, named.size(),
+                         nest.slots.size());
+    for (const SlotId s : named.ids()) {
+      if (named[s] < SlotId{0} || named[s] > slots.next_id())
+        return fmt::format("{} names slot {} before slot {}", who, named[s], slots.size());
+      if (named[s] == slots.next_id())
+        slots.push_back(nest.slots[s]);
+      if (slots[named[s]] != nest.slots[s])
+        return fmt::format("{}: slot {} has another type or size", who, named[s]);
     }
   }
   return std::nullopt;
+}
+
+// A sum reads the anchor's result once and nothing else that the group writes or has in tiles, and
+// writes what nothing else in the group names.
+std::optional<std::string> broken_sum(const Group &group, std::size_t number) {
+  const TileSum &sum = group.sums[number];
+  const auto wrong = [&](const char *what) {
+    return fmt::format("sum {}: {}", sum.nest.name, what);
+  };
+  if (sum.nest.agg != program::Agg::Sum || !sum.nest.extras.empty() ||
+      !sum.nest.constraints.empty() || nest::positions(sum.nest) > 0)
+    return wrong("it is no plain sum");
+  const SlotId own = sum.slots[sum.nest.out.slot];
+  for (std::size_t other = 0; other < group.sums.size(); ++other)
+    for (const SlotId s : group.sums[other].slots)
+      if (s == own && other != number)
+        return wrong("another sum names its result");
+  for (const MemberId m : members(group))
+    if (reads_slot(group, m, own) || written_slot(group, m) == own)
+      return wrong("a member names its result");
+  int results = 0;
+  for (const nest::Operand &input : sum.nest.inputs) {
+    const SlotId slot = sum.slots[input.slot];
+    results += slot == written_slot(group, kAnchor) ? 1 : 0;
+    if (slot == own || is_internal(group, slot))
+      return wrong("it reads what is not in memory before it");
+  }
+  return results == 1 ? std::nullopt
+                      : std::optional(wrong("it does not read the anchor's result once"));
 }
 
 // The tensor between a producer and its consumer.
@@ -150,10 +193,10 @@ SlotId group_slot(const Group &group, MemberId member, SlotId slot) {
 
 Indexed<SlotId, nest::Slot> group_slots(const Group &group) {
   Indexed<SlotId, nest::Slot> slots = group.anchor.slots;
-  for (const Producer &p : group.producers)
-    for (const SlotId s : p.slots.ids())
-      if (p.slots[s] == slots.next_id())
-        slots.push_back(p.nest.slots[s]);
+  for (const auto &[who, nest, named] : namings(group))
+    for (const SlotId s : named.ids())
+      if (named[s] == slots.next_id())
+        slots.push_back(nest.slots[s]);
   return slots;
 }
 
@@ -169,11 +212,22 @@ bool is_internal(const Group &group, SlotId slot) {
                      [&](const Producer &p) { return p.slots[p.nest.out.slot] == slot; });
 }
 
+bool is_alone(const Group &group) { return group.producers.empty() && group.sums.empty(); }
+
+int summed_input(const Group &group, const TileSum &sum) {
+  for (std::size_t k = 0; k < sum.nest.inputs.size(); ++k)
+    if (sum.slots[sum.nest.inputs[k].slot] == group.anchor.out.slot)
+      return static_cast<int>(k);
+  return -1;
+}
+
 std::vector<SlotId> written_slots(const Group &group) {
   std::vector<SlotId> slots = {group.anchor.out.slot};
   for (const Producer &p : group.producers)
     if (p.stored)
       slots.push_back(p.slots[p.nest.out.slot]);
+  for (const TileSum &sum : group.sums)
+    slots.push_back(sum.slots[sum.nest.out.slot]);
   return slots;
 }
 
@@ -248,24 +302,32 @@ std::optional<std::string> broken_rule(const Group &group) {
     if (const auto edge = broken_edge(group, m))
       return edge;
   }
+  for (std::size_t k = 0; k < group.sums.size(); ++k)
+    if (const auto sum = broken_sum(group, k))
+      return sum;
   return broken_order(group);
 }
 
 void verify(const Group &group) {
   for (const MemberId m : members(group))
     nest::verify(member_nest(group, m));
+  for (const TileSum &sum : group.sums)
+    nest::verify(sum.nest);
   if (const auto rule = broken_rule(group))
     throw Error(ErrorCode::Shape, "group: " + *rule);
 }
 
 void evaluate(const Group &group, std::span<const std::span<std::byte>> slots) {
-  for (const MemberId m : members(group).reversed()) {
-    const nest::Nest &nest = member_nest(group, m);
+  const auto run = [&](const nest::Nest &nest, const auto &slot_of) {
     std::vector<std::span<std::byte>> bound;
     for (const SlotId s : nest.slots.ids())
-      bound.push_back(slots[at(group_slot(group, m, s))]);
+      bound.push_back(slots[at(slot_of(s))]);
     nest::evaluate(nest, bound);
-  }
+  };
+  for (const MemberId m : members(group).reversed())
+    run(member_nest(group, m), [&](SlotId s) { return group_slot(group, m, s); });
+  for (const TileSum &sum : group.sums)
+    run(sum.nest, [&](SlotId s) { return sum.slots[s]; });
 }
 
 } // namespace tilefuse::poly

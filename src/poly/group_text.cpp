@@ -35,6 +35,13 @@ std::string to_text(const Producer &producer) {
   return text + "\n" + nest::to_text(producer.nest);
 }
 
+std::string to_text(const TileSum &sum) {
+  std::string text = "sum slots";
+  for (const SlotId slot : sum.slots)
+    text += fmt::format(" {}", slot);
+  return text + "\n" + nest::to_text(sum.nest);
+}
+
 int parse_number(Scanner &scanner, const char *what) {
   constexpr std::int64_t kMost = 1 << 16;
   const std::int64_t number = scanner.expect_integer(what);
@@ -58,12 +65,23 @@ Producer parse_producer(Scanner &scanner) {
   return producer;
 }
 
+TileSum parse_sum(Scanner &scanner) {
+  TileSum sum;
+  scanner.expect("slots");
+  while (!scanner.is("nest"))
+    sum.slots.push_back(SlotId{parse_number(scanner, "a slot's number")});
+  sum.nest = nest::parse_nest(scanner);
+  return sum;
+}
+
 } // namespace
 
 std::string to_text(const Group &group) {
   std::string text = std::string(kHeader) + nest::to_text(group.anchor);
   for (const Producer &producer : group.producers)
     text += to_text(producer);
+  for (const TileSum &sum : group.sums)
+    text += to_text(sum);
   return text;
 }
 
@@ -73,8 +91,12 @@ Group parse_group(std::string_view text, const std::string &file) {
   text.remove_prefix(kHeader.size());
   Scanner scanner(text, file);
   Group group{nest::parse_nest(scanner), {}};
-  while (!scanner.at_end())
+  while (!scanner.at_end() && !scanner.is("sum"))
     group.producers.push_back(parse_producer(scanner));
+  while (scanner.accept("sum"))
+    group.sums.push_back(parse_sum(scanner));
+  if (!scanner.at_end())
+    scanner.fail("no producer behind a sum");
   verify(group);
   return group;
 }

@@ -209,7 +209,7 @@ std::vector<Weighed> weigh(const poly::Group &group, const Target &target, const
     row.differs = difference(text, schedule::to_text(group, ranked[c].schedule));
     rows.push_back(std::move(row));
   }
-  if (group.producers.empty())
+  if (is_alone(group))
     add_neighbours(rows, group, target, chosen);
   const auto order = [](const Weighed &row) {
     return std::pair(row.kind, row.seconds.value_or(1e30));

@@ -27,7 +27,7 @@ std::string choice_text(const ExplainedGroup &explained, const poly::Group &grou
 }
 
 std::vector<search::Candidate> ranked(const poly::Group &group, const ScheduleOptions &options) {
-  if (!group.producers.empty() || options.candidates == 0)
+  if (!is_alone(group) || options.candidates == 0)
     return {};
   return search::candidates(group.anchor, options.target, options.candidates);
 }

@@ -155,5 +155,50 @@ TEST_F(Groups, DamagedTextIsAnError) {
   EXPECT_THROW(poly::parse_group(""), Error);
 }
 
+constexpr std::string_view kSummed = R"(group
+anchor nest conv {
+  index p 8, m 4 | c 2
+  slot 0 f32 16, 1 f32 8, 2 f32 32
+  acc f32 = sum mul
+  in 0 + 0 [p:8*2, c:2*1]
+  in 1 + 0 [m:4*2, c:2*1]
+  out 2 + 0 [p:8*4, m:4*1]
+  post acc
+}
+sum slots 2 3
+nest gemm_part {
+  index t 2, m 4 | p 4
+  slot 0 f32 32, 1 f32 8
+  acc f32 = sum
+  in 0 + 0 [t:2*16, p:4*4, m:4*1]
+  out 1 + 0 [t:2*4, m:4*1]
+  post acc
+}
+)";
+
+TEST(GroupSums, ReadWhatTheAnchorStores) {
+  const poly::Group group = poly::parse_group(kSummed);
+  EXPECT_FALSE(is_alone(group));
+  EXPECT_EQ(poly::to_text(group), kSummed);
+  EXPECT_EQ(poly::written_slots(group),
+            (std::vector<nest::SlotId>{nest::SlotId{2}, nest::SlotId{3}}));
+  std::vector<std::vector<float>> slots = {std::vector<float>(16, 1), std::vector<float>(8, 2),
+                                           std::vector<float>(32), std::vector<float>(8)};
+  std::vector<std::span<std::byte>> bytes;
+  for (std::vector<float> &slot : slots)
+    bytes.push_back(std::as_writable_bytes(std::span(slot)));
+  poly::evaluate(group, bytes);
+  EXPECT_EQ(slots[3], std::vector<float>(8, 16));
+}
+
+// Another input than the result; its own result; one that a member reads.
+TEST(GroupSums, ReadNothingElseOfTheGroup) {
+  for (const std::string_view slots : {"0 3", "3 3", "2 1"}) {
+    std::string text(kSummed);
+    text.replace(text.find("2 3\n"), 3, slots);
+    EXPECT_THROW(poly::parse_group(text), Error) << slots;
+  }
+}
+
 } // namespace
 } // namespace tilefuse

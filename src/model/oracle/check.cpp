@@ -74,7 +74,20 @@ std::optional<std::string> Reference::compare(const Slots &after) const {
     if (producer_at(case_.group, m).stored)
       if (auto what = compare_by_product(producer_at(case_.group, m), after))
         return fmt::format("what member {} stores: {}", m, *what);
+  for (const poly::TileSum &sum : case_.group.sums)
+    if (auto what = compare_sum(sum, after))
+      return fmt::format("sum {}: {}", sum.nest.name, *what);
   return {};
+}
+
+// Of what the anchor has stored.
+std::optional<std::string> Reference::compare_sum(const poly::TileSum &sum,
+                                                  const Slots &after) const {
+  Bytes stored = after[at(nest_of(case_).out.slot)];
+  std::vector<std::span<std::byte>> before;
+  for (const poly::SlotId s : sum.slots)
+    before.emplace_back(s == nest_of(case_).out.slot ? stored : before_[at(s)]);
+  return compare_bounded({sum.nest}, before, after[at(sum.slots[sum.nest.out.slot])]);
 }
 
 // A stored producer reads nothing that exists in tiles only.

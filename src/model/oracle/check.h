@@ -56,6 +56,7 @@ private:
                                              const program::Bytes &out) const;
   std::optional<std::string> compare_by_product(const poly::Producer &producer,
                                                 const Slots &after) const;
+  std::optional<std::string> compare_sum(const poly::TileSum &sum, const Slots &after) const;
 
   const KernelCase &case_;
   std::int64_t samples_;

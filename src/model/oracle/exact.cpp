@@ -133,7 +133,8 @@ Magnitude stored_by(const poly::Group &group, poly::MemberId member) {
 
 bool is_exact(const KernelCase &kernel_case) {
   return kernel_case.values == Values::Integers && kernel_case.given.empty() &&
-         !has_rows(kernel_case.group) && stored_by(kernel_case.group, poly::kAnchor).has_value();
+         kernel_case.group.sums.empty() && !has_rows(kernel_case.group) &&
+         stored_by(kernel_case.group, poly::kAnchor).has_value();
 }
 
 } // namespace tilefuse::model

@@ -236,12 +236,21 @@ void judge(const poly::Group &group, std::vector<program::Bytes> before, const W
         "element {} was overwritten; no point of the nest stores it", written.elements.front());
 }
 
-// The same of a slot that the anchor or a producer whose result is stored writes.
+// The same of a slot that the anchor, a producer whose result is stored, or a sum of what the anchor
+// has stored writes.
 void judge_slot(const poly::Group &group, poly::SlotId slot,
-                const std::vector<program::Bytes> &before, const Written &written,
-                SimulatedGroup &result) {
+                const std::vector<program::Bytes> &before, const std::vector<program::Bytes> &after,
+                const Written &written, SimulatedGroup &result) {
   if (group_slot(group, poly::kAnchor, group.anchor.out.slot) == slot)
     return judge(group, before, written, result);
+  for (const poly::TileSum &sum : group.sums) {
+    if (sum.slots[sum.nest.out.slot] != slot)
+      continue;
+    std::vector<program::Bytes> own;
+    for (const poly::SlotId s : sum.slots)
+      own.push_back(s == group.anchor.out.slot ? after[at(s)] : before[at(s)]);
+    return judge({sum.nest}, std::move(own), written, result);
+  }
   for (const poly::MemberId m : producing_members(group)) {
     const poly::Producer &producer = producer_at(group, m);
     if (!producer.stored || producer.slots[producer.nest.out.slot] != slot)
@@ -262,7 +271,7 @@ std::vector<std::span<std::byte>> spans(std::vector<program::Bytes> &slots) {
 void evaluate_written(const poly::Group &group, const std::vector<program::Bytes> &got,
                       const std::vector<program::Bytes> &before,
                       std::vector<program::Bytes> &expected) {
-  if (!group.producers.empty())
+  if (!is_alone(group))
     return poly::evaluate(group, spans(expected));
   const nest::Nest &nest = group.anchor;
   const std::size_t slot = at(nest.out.slot);
@@ -330,6 +339,10 @@ kernel::SimulationOptions simulation_options(const poly::Group &group,
         options.updated.push_back(i);
     }
   }
+  for (const poly::TileSum &sum : group.sums)
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (list[i].slot == sum.slots[sum.nest.out.slot])
+        options.writes.push_back({i, written_elements(sum.nest)});
   return options;
 }
 
@@ -382,7 +395,7 @@ SimulatedGroup simulate_group(const poly::Group &group, const schedule::Schedule
         count_difference(result, i, load_element(got.data(), all[at(slot)].type, i),
                          load_element(expected[at(slot)].data(), all[at(slot)].type, i), 0);
     else
-      judge_slot(group, slot, before, {got, elements, input_roundoff(schedule)}, result);
+      judge_slot(group, slot, before, slots, {got, elements, input_roundoff(schedule)}, result);
   }
   return result;
 }

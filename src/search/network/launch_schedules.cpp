@@ -19,8 +19,8 @@ constexpr std::size_t kTried = 256; // schedules
 
 // The best that search knows of, best first, to choose one of a form from.
 std::vector<Candidate> candidates_of(const poly::Group &group, const Target &target) {
-  return group.producers.empty() ? candidates(group.anchor, target, kTried)
-                                 : mapped_candidates(group, target, kTried);
+  return is_alone(group) ? candidates(group.anchor, target, kTried)
+                         : mapped_candidates(group, target, kTried);
 }
 
 } // namespace

@@ -105,7 +105,7 @@ private:
 };
 
 bool is_joinable(const Part &partial, const Part &join) {
-  return join.placed.joins_tiles && partial.placed.group.producers.empty() &&
+  return join.placed.joins_tiles && is_alone(partial.placed.group) &&
          poly::read_buffers(join.placed).count(poly::written_buffer(partial.placed)) > 0;
 }
 

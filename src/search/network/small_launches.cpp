@@ -20,7 +20,7 @@ constexpr std::size_t kLookedAt = 12; // kernels behind the first
 
 // Maps and reductions, without products, which may want a multiprocessor for themselves.
 bool is_small(const Part &part, const Target &target) {
-  return part.placed.group.producers.empty() && !part.placed.joins_tiles &&
+  return is_alone(part.placed.group) && !part.placed.joins_tiles &&
          part.placed.group.anchor.comb != program::Comb::Mul && !has_core(part.schedule) &&
          cost::predict(part.placed.group, part.schedule, target).seconds <=
              kSmall * target.launch_us * 1e-6;

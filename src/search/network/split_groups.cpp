@@ -109,10 +109,11 @@ Decision decide(const poly::Group &group, const Target &target, const SplitOptio
   SplitOptions options = asked;
   if (!options.algorithm.empty()) // which need not fit the join of a tile
     options.join = search::JoinIn::OwnLaunch;
-  if (options.split == "none" || (options.split == "auto" && !group.producers.empty()))
+  if (options.split == "none" || (options.split == "auto" && !is_alone(group)))
     return {};
-  if (!group.producers.empty())
-    throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': it has producers");
+  if (!is_alone(group))
+    throw Error(ErrorCode::Unsupported,
+                "nest '" + nest.name + "': it shares its kernel with other nests");
   if (options.split == "auto")
     return weigh(group, target, options, kept);
   ReductionSplit split = nest::parse_split(nest, options.split, "--split");
