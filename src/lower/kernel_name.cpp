@@ -55,7 +55,10 @@ std::string kernel_name(const poly::Group &group, const schedule::Schedule &sche
   std::string producers;
   for (auto p = group.producers.rbegin(); p != group.producers.rend(); ++p)
     producers += p->nest.name + "_";
-  return producers + kernel_name(group.anchor, schedule, target);
+  std::string sums;
+  for (const poly::TileSum &sum : group.sums)
+    sums += "__with_" + sum.nest.name;
+  return producers + kernel_name(group.anchor, schedule, target) + sums;
 }
 
 std::string kernel_name(const nest::Nest &nest, const schedule::Schedule &schedule,

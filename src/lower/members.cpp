@@ -24,13 +24,17 @@ using schedule::KernelArg;
 bool is_constant(const poly::Group &group, poly::SlotId slot) {
   bool is_read = false;
   bool is_known = true;
+  const auto see = [&](const nest::Operand &operand, poly::SlotId of) {
+    is_read |= of == slot;
+    is_known &= of != slot || operand.constant;
+  };
   for (const poly::MemberId m : members(group))
     for (const auto *operands : {&member_nest(group, m).inputs, &member_nest(group, m).extras})
       for (const nest::Operand &operand : *operands)
-        if (group_slot(group, m, operand.slot) == slot) {
-          is_read = true;
-          is_known &= operand.constant;
-        }
+        see(operand, group_slot(group, m, operand.slot));
+  for (const poly::TileSum &sum : group.sums)
+    for (const nest::Operand &input : sum.nest.inputs)
+      see(input, sum.slots[input.slot]);
   return is_read && is_known;
 }
 
@@ -79,15 +83,12 @@ std::vector<BufferId> declare_arguments(const Members &members, kernel::Builder 
 
 // Where the member finds its slots and inputs in memory.
 void bind(Context &cx, const std::vector<KernelArg> &args, const std::vector<BufferId> &buffers) {
-  cx.slot_buffers.assign(cx.nest.slots.size(), BufferId{-1});
   cx.source_buffers.assign(cx.nest.inputs.size(), BufferId{-1});
-  for (std::size_t a = 0; a < args.size(); ++a) {
+  for (std::size_t a = 0; a < args.size(); ++a)
     if (!args[a].slot && args[a].member == cx.member)
       cx.source_buffers[at(args[a].packed_input)] = buffers[a];
-    for (const poly::SlotId s : cx.nest.slots.ids())
-      if (args[a].slot == group_slot(cx.members.group, cx.member, s))
-        cx.slot_buffers[s] = buffers[a];
-  }
+  for (const poly::SlotId s : cx.nest.slots.ids())
+    cx.slot_buffers.push_back(cx.members.slots[group_slot(cx.members.group, cx.member, s)]);
   for (std::size_t k = 0; k < cx.nest.inputs.size(); ++k)
     if (cx.schedule.fills.empty() || !is_packed(cx.schedule.fills[k]))
       cx.source_buffers[k] = cx.slot_buffers[cx.nest.inputs[k].slot];
@@ -111,6 +112,10 @@ Members::Members(const poly::Group &from, const schedule::Schedule &how, const T
     : resolved(from, how) {
   const std::vector<KernelArg> &args = resolved.args;
   const std::vector<BufferId> buffers = declare_arguments(*this, build, args);
+  slots.assign(group_slots(group).size(), BufferId{-1});
+  for (std::size_t a = 0; a < args.size(); ++a)
+    if (args[a].slot)
+      slots[*args[a].slot] = buffers[a];
   contexts.reserve(resolved.nests.size());
   for (const poly::MemberId m : resolved.nests.ids()) {
     Context &cx = contexts.emplace_back(make_context(*this, m, target, build));
@@ -142,6 +147,8 @@ double flops(const poly::Group &group) {
   double sum = nest::flops(group.anchor);
   for (const poly::Producer &producer : group.producers)
     sum += nest::flops(producer.nest);
+  for (const poly::TileSum &of_tiles : group.sums)
+    sum += nest::flops(of_tiles.nest);
   return sum;
 }
 

@@ -30,6 +30,7 @@ struct Members {
   const poly::Group &group = resolved.group;
   const schedule::Schedule &schedule = resolved.schedule;
   Indexed<poly::MemberId, Context> contexts;
+  Indexed<poly::SlotId, kernel::BufferId> slots; // of the group, those that are arguments
   FillProduced fill_produced = nullptr;
 };
 

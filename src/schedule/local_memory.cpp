@@ -15,6 +15,7 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/result_tile.h"
 #include "schedule/staging.h"
+#include "schedule/wgmma/tile_sums.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
@@ -110,6 +111,14 @@ void add_barriers(const Gemm &gemm, const Fed &fed, Buffers &list) {
   }
 }
 
+void add_sums(const Gemm &gemm, const poly::Group &group, Buffers &list) {
+  for (std::size_t k = 0; k < group.sums.size(); ++k)
+    list.push_back({.use = LocalUse::Sums,
+                    .number = static_cast<int>(k),
+                    .name = fmt::format("sums{}", k),
+                    .elems = sum_elems(gemm, sum_roles(group, gemm, group.sums[k]))});
+}
+
 void add_results(const Gemm &gemm, Buffers &list) {
   const Core &core = gemm.core();
   for (const AheadOperand &operand :
@@ -144,6 +153,8 @@ Buffers buffers_of(const Gemm &gemm, const Fed &fed) {
   add_side(gemm, fed, gemm.roles.filter, list);
   if (is_wgmma(*gemm.core().op)) {
     add_results(gemm, list);
+    if (fed.group != nullptr)
+      add_sums(gemm, *fed.group, list);
     add_barriers(gemm, fed, list);
   } else if (exchange_elems(gemm) > 0) {
     list.push_back({.use = LocalUse::Exchange,

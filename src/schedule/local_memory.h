@@ -20,8 +20,8 @@ namespace tilefuse::schedule {
 // What a buffer is for: tiles of an input (Stage; with a matrix instruction Data and Filter, the
 // buffers of the ring or of windows), results on their way through a warp (Exchange) or to memory
 // (Boxes), what post-ops read (Operand), sums of a cluster's parts (Parts), results that are
-// turned (Results), what the lanes of a reduced index accumulated (Lanes), and the mbarriers of the
-// ring, of windows, of operands and of parts.
+// turned (Results), sums of what tiles store (Sums), what the lanes of a reduced index accumulated
+// (Lanes), and the mbarriers of the ring, of windows, of operands and of parts.
 enum class LocalUse {
   Stage,
   Data,
@@ -31,6 +31,7 @@ enum class LocalUse {
   Operand,
   Parts,
   Results,
+  Sums,
   Lanes,
   RingBarriers,
   WindowBarriers,
@@ -41,7 +42,8 @@ enum class LocalUse {
 struct LocalBuffer {
   LocalUse use = LocalUse::Stage;
   int number = 0; // Stage: the input; Data, Filter: 0, or the number of an extra operand that a map
-                  // in the ring reads besides (CoreFeed::copied); Operand: the extra operand
+                  // in the ring reads besides (CoreFeed::copied); Operand: the extra operand; Sums:
+                  // which of the group's
   std::string name = {};
   DType type = DType::F32;
   std::int64_t elems = 0;

@@ -19,6 +19,7 @@
 #include "schedule/rolling.h"
 #include "schedule/stage_copy.h"
 #include "schedule/text.h"
+#include "schedule/wgmma/tile_sums.h"
 #include "schedule/wgmma/wgmma_panels.h"
 
 namespace tilefuse::schedule {
@@ -262,6 +263,8 @@ Reason illegal_together(const Group &group, const Schedule &schedule, const Targ
   if (schedule.producers.size() != group.producers.size())
     return fmt::format("it has schedules for {} producers, the group has {}",
                        schedule.producers.size(), group.producers.size());
+  if (!sums_are_of_tiles(group, schedule))
+    return "the parts of its sums are no tiles whose rows work-items hold whole";
   if (Reason reason = wrong_feeds(group, schedule, kAnchor))
     return reason;
   return wrong_members(group, schedule, target);
@@ -295,6 +298,9 @@ std::vector<KernelArg> kernel_args(const Group &group, const Schedule &schedule)
     for (const nest::Operand &extra : nest.extras)
       use(extra);
   }
+  for (const poly::TileSum &sum : group.sums)
+    for (const nest::Operand &input : sum.nest.inputs)
+      used[sum.slots[input.slot]] = true;
   for (const SlotId slot : written_slots(group))
     used[slot] = true;
   return kernel_args(used, packed);

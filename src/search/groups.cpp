@@ -20,6 +20,7 @@
 #include "search/pick.h"
 #include "search/runs.h"
 #include "search/space.h"
+#include "search/tile_sums.h"
 
 namespace tilefuse::search {
 namespace {
@@ -380,8 +381,14 @@ std::optional<Schedule> pick_fused(const poly::Group &group, const Target &targe
 }
 
 Schedule pick(const poly::Group &group, const Target &target) {
-  if (group.producers.empty())
+  if (is_alone(group))
     return pick(group.anchor, target);
+  if (!group.sums.empty()) {
+    if (std::optional<Schedule> summing = pick_with_sums(group, target))
+      return std::move(*summing);
+    throw Error(ErrorCode::Unsupported,
+                "no tile of '" + group.anchor.name + "' adds up the parts of its sums");
+  }
   std::optional<Schedule> fused = pick_fused(group, target);
   if (!fused)
     throw Error(ErrorCode::Unsupported,

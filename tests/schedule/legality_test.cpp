@@ -41,6 +41,8 @@ constexpr auto kOtherFiles = std::to_array<std::string_view>(
 constexpr auto kNoRefusals = std::to_array<std::string_view>({
     "algorithms are {}, {}",                                  // a note
     "a matrix instruction for what is not a sum of products", // an internal check
+    "an axis of tiles without an index",                      // the same
+    "a sum of other tiles",                                   // the same
 });
 
 constexpr auto kNotYetProvoked = std::to_array<std::string_view>({

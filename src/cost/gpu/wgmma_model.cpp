@@ -67,6 +67,7 @@ struct WgmmaModel {
   double ahead_cycles() const;
   double operand_cycles() const;
   double result_cycles() const;
+  double sum_cycles() const;
   double join_cycles() const;
   double busy_cycles(double tiles) const;
   double turns() const;
@@ -234,6 +235,12 @@ double WgmmaModel::result_cycles() const {
          static_cast<double>(gemm.schedule.tiles.split_k);
 }
 
+// Of what a tile stores, added up. It is not hidden behind the products of another group, whose
+// accumulators the registers serve first; groups that multiply at once add up at once.
+double WgmmaModel::sum_cycles() const {
+  return fed.sum_cycles / (has_resident(gemm.schedule) ? gemm.schedule.roles.math.instances : 1);
+}
+
 // Of accumulators that blocks of a cluster join.
 double WgmmaModel::join_cycles() const {
   return gemm.schedule.tiles.split_k == 1
@@ -255,9 +262,9 @@ double WgmmaModel::busy_cycles(double tiles) const {
                 (static_cast<double>(gemm.tile.rows * gemm.tile.spread + gemm.tile.columns) *
                  rates.l2_bytes_per_cycle_tensor)
           : 0;
-  const double of_tile = gemm.schedule.roles.math.instances > 1
-                             ? std::max(steps, (steps + results) / 2)
-                             : steps + results;
+  const double of_tile = sum_cycles() + (gemm.schedule.roles.math.instances > 1
+                                             ? std::max(steps, (steps + results) / 2)
+                                             : steps + results);
   // A buffer of what is fetched ahead is copied to when a tile has been stored.
   const double ahead = gemm.schedule.extra.stages > 0
                            ? (rates.tensor_copy_latency_ahead_cycles + ahead_cycles() + results) /
@@ -300,6 +307,7 @@ Demands WgmmaModel::demands() const {
           {"mapping warps", steps * map_cycles()},
           {"local memory", steps * local_cycles()},
           {"post-ops and stores", tiles * result_cycles()},
+          {"sums of tiles", tiles * sum_cycles()},
           {"join of the cluster", tiles * join_cycles()},
           {"operands of post-ops", tiles * ahead_cycles()},
           {"memory", memory_seconds()},

@@ -11,6 +11,7 @@
 #include "lower/wgmma/wgmma_map.h"
 #include "lower/wgmma/wgmma_producer.h"
 #include "lower/wgmma/wgmma_store.h"
+#include "lower/wgmma/wgmma_sums.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_registers.h"
@@ -281,7 +282,10 @@ StmtRef WgmmaLoops::consume() {
     list.push_back(join_.join(acc_));
     tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
     const schedule::CoreTile slice = join_.slice();
-    const StmtRef store = store_wgmma(
+    const StmtRef sums = sum_wgmma_tile(
+        cx_, tiles_,
+        {.acc = acc_, .turn = turn, .group_row = group_row_, .group_column = group_column_});
+    const StmtRef results = store_wgmma(
         cx_, slice,
         {.tiles = tiles_,
          .acc = acc_,
@@ -292,6 +296,7 @@ StmtRef WgmmaLoops::consume() {
          .tile_row = group_row_,
          .tile_column = group_column_,
          .halves = join_.halves()});
+    const StmtRef store = b_.block({sums, results});
     const ExprRef exists = tiles_.exists();
     list.push_back(exists == nullptr ? store : b_.branch(exists, store));
     list.push_back(ahead_ ? ahead_->let_go() : nullptr);

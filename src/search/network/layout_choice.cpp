@@ -16,6 +16,7 @@
 #include "program/rewrite/block_channels.h"
 #include "program/storage/padded_storage.h"
 #include "search/groups.h"
+#include "search/network/tile_sums.h"
 
 namespace tilefuse::search {
 namespace {
@@ -145,6 +146,7 @@ private:
   }
 
   LaidOut split(LaidOut laid) const {
+    laid.groups = sum_tiles(std::move(laid.groups), laid.stored, target_, options_.split, kept_);
     const std::size_t buffers = laid.stored.buffers.size();
     laid.groups =
         split_groups(std::move(laid.groups), laid.stored, target_, options_.split, &kept_);

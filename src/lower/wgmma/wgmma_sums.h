@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sums of what a tile of wgmma stores (schedule/wgmma/tile_sums.h), from its accumulators: each
+// work-item adds up its rows of some channels, lanes that hold the same channels exchange halves of
+// what they have, and a tile's warps meet in local memory.
+//
+//   folded[0] = folded[0] + term …                 a row of a channel
+//   given[0] = select(lane & 16, folded[0], folded[4]); shuffle given[0] xor 16 …
+//   sums0[…] = folded[0]
+//   barrier 1 items 128
+//   parts[tile, k, m] = sums0[…] + sums0[…] + …    warps in order
+//   barrier 1 items 128
+#pragma once
+
+#include "lower/context.h"
+#include "lower/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/tile_sums.h"
+
+namespace tilefuse::lower {
+
+// Where the accumulators of a work-item stand.
+struct SummedTile {
+  BufferId acc{-1};
+  ExprRef turn{};      // of groups that take tiles in turn; null: one takes all
+  ExprRef group_row{}; // first row and column of the group of warps, in the tile
+  ExprRef group_column{};
+};
+
+// All sums of the group, of the tile that `tiles` last took apart. Changes no index's position.
+StmtRef sum_wgmma_tile(Context &context, const WgmmaTiles &tiles, const SummedTile &tile);
+
+} // namespace tilefuse::lower

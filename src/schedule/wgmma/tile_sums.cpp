@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/wgmma/tile_sums.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/error.h"
+#include "base/index.h"
+#include "nest/flatten/merge.h"
+#include "nest/flatten/split_index.h"
+#include "nest/index.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+
+namespace tilefuse::schedule {
+namespace {
+
+using nest::Nest;
+constexpr std::int64_t kMostCopies = 4; // sums of a channel that registers hold beside tiles
+constexpr std::int64_t kGroupWarps = kGroupItems / kCoreLanes;
+
+nest::Linear flat_out(const Gemm &gemm) {
+  return nest::flat(gemm.nest.out, gemm.nest.indices.size());
+}
+
+// Pixels are one number in the result too.
+bool lie_as_one(const Gemm &gemm, const nest::Linear &out) {
+  const std::vector<IndexId> &pixels = gemm.roles.pixels;
+  for (std::size_t i = 0; i + 1 < pixels.size(); ++i)
+    if (out.coeff[pixels[i]] != out.coeff[pixels[i + 1]] * extent(gemm.nest, pixels[i + 1]))
+      return false;
+  return true;
+}
+
+bool reads(const program::Expr &expr, const std::function<bool(int)> &which) {
+  return expr.kind == program::Expr::Kind::Operand
+             ? which(expr.operand)
+             : std::any_of(expr.args.begin(), expr.args.end(),
+                           [&](const program::Expr &arg) { return reads(arg, which); });
+}
+
+// The reduced index of a sum that steps over the result's points `stride` apart, so many of them;
+// indices are taken apart for that. Nothing where none does.
+bool has_axis(Nest &sum, int result, const TileAxis &axis) {
+  for (const IndexId i : reduced_indices(sum)) {
+    const std::int64_t step = nest::flat(sum.inputs[at(result)], sum.indices.size()).coeff[i];
+    const std::int64_t points = extent(sum, i);
+    if (step <= 0 || axis.stride % step != 0 || step * points < axis.stride * axis.points)
+      continue;
+    if (step == axis.stride && points == axis.points)
+      return true;
+    const std::int64_t inner = step == axis.stride ? axis.points : axis.stride / step;
+    if (points % inner != 0)
+      continue;
+    sum = split_index(sum, i, inner);
+    return has_axis(sum, result, axis);
+  }
+  return false;
+}
+
+// The index of an axis, where has_axis has found it.
+IndexId index_of(const Nest &sum, int result, const TileAxis &axis) {
+  const nest::Linear from = nest::flat(sum.inputs[at(result)], sum.indices.size());
+  for (const IndexId i : reduced_indices(sum))
+    if (from.coeff[i] == axis.stride && extent(sum, i) == axis.points)
+      return i;
+  internal_error("an axis of tiles without an index", __FILE__, __LINE__);
+}
+
+// Fits the indices of a sum to axes and channels, one after the other.
+class Fitting {
+public:
+  Fitting(const poly::Group &group, const Gemm &gemm, const poly::TileSum &sum)
+      : nest_(sum.nest), gemm_(gemm), axes_(tile_axes(gemm)) {
+    roles_.result = summed_input(group, sum);
+    from_ = nest::flat(nest_.inputs[at(roles_.result)], nest_.indices.size());
+    roles_.parts.resize(axes_.size());
+  }
+
+  // Whether its parts are the tiles, and what is known of them is known for each channel.
+  bool run() {
+    const nest::Linear out = flat_out(gemm_);
+    if (from_.constant != out.constant || type_of(nest_, nest_.out) != DType::F32 ||
+        nest_.acc_type != DType::F32)
+      return false;
+    bool has_channel = false;
+    for (const IndexId i : output_indices(nest_)) {
+      if (extent(nest_, i) == 1)
+        continue;
+      const bool is_channel = from_.coeff[i] == 1 && extent(nest_, i) == gemm_.roles.channel_points;
+      if (is_channel && !has_channel)
+        roles_.channel = i;
+      else if (from_.coeff[i] == 0 && !roles_.copy)
+        roles_.copy = i;
+      else if (is_channel || from_.coeff[i] == 0 || !take_part(i))
+        return false;
+      has_channel = has_channel || is_channel;
+    }
+    roles_.copies = roles_.copy ? extent(nest_, *roles_.copy) : 1;
+    return has_channel && roles_.copies <= kMostCopies && has_points() && has_inputs();
+  }
+
+  SumRoles roles() && { return std::move(roles_); }
+
+private:
+  bool take_part(IndexId i) {
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const TileAxis &axis = axes_[a];
+      if (roles_.parts[a] || from_.coeff[i] != axis.stride * axis.tile ||
+          extent(nest_, i) != axis.tiles())
+        continue;
+      roles_.parts[a] = i;
+      return true;
+    }
+    return false;
+  }
+
+  // Every axis has its parts, and what is reduced are the points of a tile.
+  bool has_points() const {
+    std::size_t used = 0, taken = 0;
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const TileAxis &axis = axes_[a];
+      if (axis.tiles() > 1 && !roles_.parts[a])
+        return false;
+      taken += axis.tile > 1 ? 1 : 0;
+      for (const IndexId i : reduced_indices(nest_))
+        used += axis.tile > 1 && from_.coeff[i] == axis.stride && extent(nest_, i) == axis.tile;
+    }
+    return used == taken && used == reduced_indices(nest_).size();
+  }
+
+  // What else it reads is the same at each pixel.
+  bool has_inputs() const {
+    for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+      for (const IndexId i : nest_.indices.ids()) {
+        const bool is_free = i == roles_.channel || i == roles_.copy || extent(nest_, i) == 1;
+        if (static_cast<int>(k) != roles_.result && !is_free && nest::moves(nest_.inputs[k], i))
+          return false;
+      }
+    return true;
+  }
+
+  const Nest &nest_;
+  const Gemm &gemm_;
+  const std::vector<TileAxis> axes_;
+  nest::Linear from_;
+  SumRoles roles_;
+};
+
+} // namespace
+
+std::vector<TileAxis> tile_axes(const Gemm &gemm) {
+  const nest::Linear out = flat_out(gemm);
+  const std::vector<IndexId> &pixels = gemm.roles.pixels;
+  if (!has_box(gemm))
+    return {{std::nullopt, out.coeff[pixels.back()], gemm.roles.points, gemm.tile.rows}};
+  std::vector<TileAxis> axes;
+  for (const IndexId i : pixels)
+    axes.push_back({i, out.coeff[i], extent(gemm.nest, i), gemm.schedule.splits[i].tile});
+  return axes;
+}
+
+bool can_sum_tiles(const Gemm &gemm) {
+  if (!is_wgmma(*gemm.core().op) || gemm.roles.data_turned || exchanges(gemm) ||
+      gemm.row.used > 1 || gemm.schedule.tiles.split_k > 1 || !gemm.nest.extras.empty() ||
+      gemm.core().op->d.type != DType::F32)
+    return false;
+  const nest::Linear out = flat_out(gemm);
+  if (!gemm.roles.grid.empty() || gemm.roles.channels.size() != 1 ||
+      out.coeff[gemm.roles.channel] != 1 || gemm.roles.channel_points % gemm.tile.columns != 0 ||
+      (!has_box(gemm) && !lie_as_one(gemm, out)))
+    return false;
+  std::int64_t rows = 1;
+  for (const TileAxis &axis : tile_axes(gemm)) {
+    if (axis.points % axis.tile != 0)
+      return false;
+    rows *= axis.tile;
+  }
+  return rows == gemm.tile.rows;
+}
+
+std::optional<nest::SplitNests> tile_parts(const Gemm &gemm, const Nest &sum, int result) {
+  if (!can_sum_tiles(gemm))
+    return std::nullopt;
+  Nest whole = nest::merge_indices(sum);
+  const std::vector<TileAxis> axes = tile_axes(gemm);
+  for (const TileAxis &axis : axes)
+    if (axis.points > 1 && !has_axis(whole, result, axis))
+      return std::nullopt;
+  nest::ReductionSplit split;
+  for (const TileAxis &axis : axes)
+    if (axis.tiles() > 1)
+      split.push_back({index_of(whole, result, axis), axis.tiles()});
+  if (split.empty() || nest::illegal_split(whole, split))
+    return std::nullopt;
+  return nest::split_reduction(whole, split);
+}
+
+bool sums_are_of_tiles(const poly::Group &group, const Schedule &schedule) {
+  if (group.sums.empty())
+    return true;
+  if (!has_core(schedule) || !is_wgmma(*schedule.core.op))
+    return false;
+  const Gemm gemm = gemm_of(group.anchor, schedule);
+  return can_sum_tiles(gemm) &&
+         std::all_of(group.sums.begin(), group.sums.end(),
+                     [&](const poly::TileSum &sum) { return Fitting(group, gemm, sum).run(); });
+}
+
+SumRoles sum_roles(const poly::Group &group, const Gemm &gemm, const poly::TileSum &sum) {
+  Fitting fitting(group, gemm, sum);
+  TILEFUSE_CHECK(fitting.run(), "a sum of other tiles");
+  return std::move(fitting).roles();
+}
+
+bool chooses_by_copy(const Nest &sum, const SumRoles &roles) {
+  const program::Expr &term = sum.term;
+  if (sum.comb != program::Comb::Term || term.kind != program::Expr::Kind::Call ||
+      term.op != ScalarOp::Select)
+    return false;
+  const auto is_of_copy = [&](int input) {
+    return roles.copy && nest::moves(sum.inputs[at(input)], *roles.copy);
+  };
+  return !reads(term.args[0], [&](int input) { return input == roles.result; }) &&
+         !reads(term.args[1], is_of_copy) && !reads(term.args[2], is_of_copy);
+}
+
+SumShares sum_shares(const Gemm &gemm) {
+  const CoreTile &tile = gemm.tile;
+  if (gemm.core().swap_ab) // registers hold 2 channels of 64, and pairs of points of each 8
+    return {.channels = tile.warp_columns / kGroupRows * 2,
+            .rows = tile.warp_rows / 4,
+            .lanes = {2, 1},
+            .warps = gemm.core().warp_rows};
+  return {.channels = tile.warp_columns / 4, // and 2 rows of each 64
+          .rows = tile.warp_rows / kGroupRows * 2,
+          .lanes = {16, 8, 4},
+          .warps = kGroupWarps * gemm.core().warp_rows};
+}
+
+std::int64_t sum_elems(const Gemm &gemm, const SumRoles &roles) {
+  return gemm.schedule.roles.math.instances * sum_shares(gemm).warps * roles.copies *
+         gemm.tile.columns;
+}
+
+} // namespace tilefuse::schedule
