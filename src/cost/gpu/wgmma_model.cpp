@@ -31,6 +31,7 @@ constexpr double kLongerStore = 1.4;   // results that leave in boxes
 constexpr double kLongerNarrow = 3;    // results that leave in less than words
 constexpr double kLongerExchange = 2;  // results that warps exchange
 constexpr double kFetchedCycles = 3;   // of such that were fetched ahead
+constexpr double kFittedAhead = 32768; // bytes of a tile whose latency the rate is of
 constexpr double kNotOverlapped = 0.15;
 // Where windows are mapped, each for all taps at once (24 kernels on an H200, 8 %).
 constexpr double kWindowCycles = 800;  // of a window besides
@@ -65,6 +66,7 @@ struct WgmmaModel {
   double step_cycles() const;
   double steps_cycles() const;
   double ahead_cycles() const;
+  double ahead_latency() const;
   double operand_cycles() const;
   double result_cycles() const;
   double sum_cycles() const;
@@ -200,6 +202,16 @@ double WgmmaModel::ahead_cycles() const {
   return cycles;
 }
 
+// Until a tile of it has come: all multiprocessors share the way from memory.
+double WgmmaModel::ahead_latency() const {
+  double bytes = 0;
+  for (const schedule::AheadOperand &operand : ahead_operands(gemm))
+    bytes += static_cast<double>(gemm.tile.rows * gemm.tile.columns * operand.elem_bytes);
+  const double share =
+      target.gbytes_per_s * 1e9 / (target.compute_units * rates.wgmma_clock_hz); // a cycle
+  return rates.tensor_copy_latency_ahead_cycles + (bytes - kFittedAhead) / share;
+}
+
 // All steps of a tile.
 double WgmmaModel::steps_cycles() const {
   const auto steps = static_cast<double>(most_steps(gemm));
@@ -229,8 +241,10 @@ double WgmmaModel::result_cycles() const {
                         : exchanges(gemm)                           ? kLongerExchange
                         : stored_bytes(gemm) < kWordBytes           ? kLongerNarrow
                                                                     : 1;
+  // Each scheduler issues the arithmetic of all groups of a tile, which end it together.
+  const double arithmetic = post_slots(gemm.nest) * static_cast<double>(gemm.tile.warps());
   const double issued = static_cast<double>(gemm.tile.warp_rows * gemm.tile.warp_columns) / kItems *
-                        (kResultCycles * longer + operand_cycles() + post_slots(gemm.nest));
+                        (kResultCycles * longer + operand_cycles() + arithmetic);
   return std::max(issued, scattered_cycles(gemm, target)) /
          static_cast<double>(gemm.schedule.tiles.split_k);
 }
@@ -266,10 +280,10 @@ double WgmmaModel::busy_cycles(double tiles) const {
                                              ? std::max(steps, (steps + results) / 2)
                                              : steps + results);
   // A buffer of what is fetched ahead is copied to when a tile has been stored.
-  const double ahead = gemm.schedule.extra.stages > 0
-                           ? (rates.tensor_copy_latency_ahead_cycles + ahead_cycles() + results) /
-                                 gemm.schedule.extra.stages
-                           : 0;
+  const double ahead =
+      gemm.schedule.extra.stages > 0
+          ? (ahead_latency() + ahead_cycles() + results) / gemm.schedule.extra.stages
+          : 0;
   return filter + tiles * std::max(of_tile, ahead) +
          (gemm.schedule.roles.math.instances > 1 ? results : 0);
 }
