@@ -103,7 +103,8 @@ void add_barriers(const Gemm &gemm, const Fed &fed, Buffers &list) {
         of_ring(halo_stages(gemm.schedule), has_feeds));
   if (gemm.schedule.extra.stages > 0)
     add(LocalUse::OperandBarriers, "ahead_barriers",
-        gemm.schedule.roles.math.instances + gemm.schedule.extra.stages);
+        std::max(gemm.schedule.roles.math.instances, gemm.schedule.extra.stages) +
+            gemm.schedule.extra.stages);
   if (gemm.schedule.tiles.split_k > 1) {
     const std::int64_t clusters = core_blocks(gemm) / gemm.schedule.tiles.cluster();
     const bool is_repeated = tile_grid(gemm).clusters() > clusters;

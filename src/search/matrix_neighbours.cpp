@@ -129,7 +129,7 @@ void change_footprints(Change &of) {
 }
 
 void change_extra(Change &of) {
-  const auto stages = static_cast<int>(of.random.between(0, of.schedule.roles.math.instances));
+  const auto stages = static_cast<int>(of.random.between(0, 2 * of.schedule.roles.math.instances));
   of.schedule.extra = {.engine = stages == 0 ? Engine::Items : Engine::Tma, .stages = stages};
 }
 

@@ -135,7 +135,7 @@ TEST(WgmmaPairs, MapsOfFilterGradientsInParts) {
 std::vector<Schedule> with_operands_among_loads(const nest::Nest &nest) {
   std::vector<Schedule> found;
   for (const Schedule &plain : search::every_wgmma_schedule(nest, sm90(), false))
-    for (int stages = 1; has_loading_warps(plain) && stages <= plain.roles.math.instances;
+    for (int stages = 1; has_loading_warps(plain) && stages <= 2 * plain.roles.math.instances;
          ++stages) {
       Schedule each = plain;
       each.extra = {.engine = schedule::Engine::Tma, .stages = stages};

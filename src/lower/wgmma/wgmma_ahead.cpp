@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/wgmma_ahead.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ constexpr std::int64_t kSwizzleRows = 8; // after which a swizzle repeats
 
 WgmmaAhead::WgmmaAhead(Context &cx)
     : cx_(cx), b_(cx.build), tile_(cx.gemm().tile), turns_(cx.schedule.roles.math.instances),
-      buffers_(cx.schedule.extra.stages) {
+      buffers_(cx.schedule.extra.stages), slots_(std::max(turns_, buffers_)) {
   for (const schedule::AheadOperand &operand : ahead_operands(cx.gemm())) {
     const kernel::MapId map = declare_map(cx, operand, fmt::format("ahead_map_{}", operand.extra),
                                           cx.slot_buffers[cx.nest.extras[at(operand.extra)].slot],
@@ -35,19 +36,19 @@ WgmmaAhead::WgmmaAhead(Context &cx)
   place_ = b_.buffer({.name = "ahead_place",
                       .space = kernel::Space::Register,
                       .type = {DType::I32, 1},
-                      .elems = turns_});
+                      .elems = slots_ == 1 ? 1 : 2});
 }
 
-ExprRef WgmmaAhead::buffer_of(ExprRef turn) const { return buffers_ == 1 ? b_.integer(0) : turn; }
+ExprRef WgmmaAhead::buffer_of(ExprRef slot) const { return buffers_ == 1 ? b_.integer(0) : slot; }
 
-kernel::LocalRef WgmmaAhead::empty(ExprRef turn) const {
-  return {barriers_, b_.add(buffer_of(turn), turns_)};
+kernel::LocalRef WgmmaAhead::empty(ExprRef slot) const {
+  return {barriers_, b_.add(buffer_of(slot), slots_)};
 }
 
 StmtRef WgmmaAhead::init() const {
   const std::int64_t warps = tile_.warps() * schedule::kGroupItems / kCoreLanes;
   Stmts list;
-  for (std::int64_t i = 0; i < turns_; ++i)
+  for (std::int64_t i = 0; i < slots_; ++i)
     list.push_back(b_.mbarrier({MbarrierOp::Init, full(b_.integer(i)), b_.integer(1)}));
   for (std::int64_t i = 0; i < buffers_; ++i)
     list.push_back(b_.mbarrier({MbarrierOp::Init, empty(b_.integer(i)), b_.integer(warps)}));
@@ -62,14 +63,14 @@ StmtRef WgmmaAhead::flip(ExprRef flips) const {
 }
 
 // The panels of an operand's tile, where tiles stand.
-void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef turn,
+void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef slot,
                       Stmts &list) const {
   for (std::int64_t column = 0; column < tile_.columns; column += source.operand.columns) {
     kernel::TensorCopy copy{
-        .to = {source.buffer, b_.add(b_.mul(buffer_of(turn), tile_elems()), column * tile_.rows)},
+        .to = {source.buffer, b_.add(b_.mul(buffer_of(slot), tile_elems()), column * tile_.rows)},
         .map = source.map,
         .at = {b_.add(tiles.first_column(), column)},
-        .signals = full(turn)};
+        .signals = full(slot)};
     for (const std::optional<IndexId> index : source.operand.pixels)
       copy.at.push_back(cx_.origin[*index]);
     if (source.operand.pixels.empty())
@@ -82,15 +83,15 @@ StmtRef WgmmaAhead::copy_tile(const WgmmaTiles &tiles) const {
   std::int64_t bytes = 0;
   for (const Source &source : sources_)
     bytes += tile_elems() * source.operand.elem_bytes;
-  const ExprRef turn = turns_ == 1 ? b_.integer(0) : state(kTurn);
-  const ExprRef is_second = b_.equal(turn, 1);
-  Stmts list = {b_.mbarrier({MbarrierOp::Wait, empty(turn), state(kParity)}),
-                b_.mbarrier({MbarrierOp::Expect, full(turn), b_.integer(bytes)})};
+  const ExprRef slot = slots_ == 1 ? b_.integer(0) : state(kSlot);
+  const ExprRef is_last = b_.equal(slot, slots_ - 1);
+  Stmts list = {b_.mbarrier({MbarrierOp::Wait, empty(slot), state(kParity)}),
+                b_.mbarrier({MbarrierOp::Expect, full(slot), b_.integer(bytes)})};
   for (const Source &source : sources_)
-    copy(source, tiles, turn, list);
-  list.push_back(flip(buffers_ == 1 ? nullptr : is_second));
-  if (turns_ > 1)
-    list.push_back(b_.store(place_, kTurn, b_.sub(1, turn)));
+    copy(source, tiles, slot, list);
+  list.push_back(flip(buffers_ == 1 ? nullptr : is_last));
+  if (slots_ > 1)
+    list.push_back(b_.store(place_, kSlot, b_.select(is_last, b_.integer(0), b_.add(slot, 1))));
   return b_.block(std::move(list));
 }
 
@@ -98,7 +99,7 @@ StmtRef WgmmaAhead::start_copies() const {
   const auto start = [&](std::int64_t which, std::int64_t value) {
     return b_.store(place_, which, value);
   };
-  return b_.block({start(kParity, 1), turns_ > 1 ? start(kTurn, 0) : nullptr});
+  return b_.block({start(kParity, 1), slots_ > 1 ? start(kSlot, 0) : nullptr});
 }
 
 StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
@@ -111,26 +112,40 @@ StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
 
 StmtRef WgmmaAhead::start(ExprRef turn) {
   turn_ = turn == nullptr ? b_.integer(0) : turn;
-  return b_.store(place_, kParity, 0);
+  return b_.block(
+      {b_.store(place_, kParity, 0), slots_ > turns_ ? b_.store(place_, kSlot, turn_) : nullptr});
 }
 
+ExprRef WgmmaAhead::own_slot() const { return slots_ > turns_ ? state(kSlot) : turn_; }
+
 StmtRef WgmmaAhead::wait() const {
-  return b_.mbarrier({MbarrierOp::Wait, full(turn_), state(kParity)});
+  return b_.mbarrier({MbarrierOp::Wait, full(own_slot()), state(kParity)});
+}
+
+// To the slot of the group's next tile, `turns` further.
+StmtRef WgmmaAhead::advance() const {
+  if (slots_ == turns_)
+    return flip(nullptr);
+  const ExprRef next = b_.add(state(kSlot), turns_);
+  const ExprRef wraps = b_.less(b_.integer(slots_ - 1), next);
+  return b_.block(
+      {flip(wraps), b_.store(place_, kSlot, b_.select(wraps, b_.sub(next, slots_), next))});
 }
 
 StmtRef WgmmaAhead::let_go() const {
   return b_.block({b_.barrier({.items = kernel::kWarpItems}),
-                   by_first_item(b_, b_.mbarrier({MbarrierOp::Arrive, empty(turn_)})),
-                   flip(nullptr)});
+                   by_first_item(b_, b_.mbarrier({MbarrierOp::Arrive, empty(own_slot())})),
+                   advance()});
 }
 
 void WgmmaAhead::place(ExprRef row, ExprRef column, ExprRef along, Stmts &list) {
   row_ = named(b_, list, "ahead_row", row);
   along_ = named(b_, list, "ahead_along", along);
   const std::int64_t columns = sources_.front().operand.columns; // equal in all
-  first_ = named(b_, list, "ahead_first",
-                 b_.add(b_.add(b_.mul(buffer_of(turn_), tile_elems()), b_.mul(column, tile_.rows)),
-                        b_.mul(row_, columns)));
+  first_ =
+      named(b_, list, "ahead_first",
+            b_.add(b_.add(b_.mul(buffer_of(own_slot()), tile_elems()), b_.mul(column, tile_.rows)),
+                   b_.mul(row_, columns)));
 }
 
 ExprRef WgmmaAhead::load(int extra, std::int64_t rows, std::int64_t columns, int lanes) const {

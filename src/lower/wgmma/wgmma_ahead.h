@@ -5,10 +5,10 @@
 // starts them among its loads:
 //
 //   await earlier kernels
-//   for tile { wait empty[buffer]; expect full[turn]; copy panels; turn, buffer = next }
+//   for tile { wait empty[buffer]; expect full[slot]; copy panels; slot, buffer = next }
 //   … { for own tile { multiply; wait full[own]; store what post-ops make of it; arrive empty } }
 //
-// With one buffer for two turns each still has a phase of its own to wait for.
+// A slot is a buffer; with one buffer for two turns each still has a phase of its own to wait for.
 #pragma once
 
 #include <vector>
@@ -51,20 +51,24 @@ private:
     BufferId buffer{-1};
   };
   static constexpr std::int64_t kParity = 0;
-  static constexpr std::int64_t kTurn = 1; // of what is copied next
+  static constexpr std::int64_t kSlot = 1; // of what is copied next, or of the group's tile
   std::int64_t tile_elems() const { return tile_.rows * tile_.columns; }
-  ExprRef buffer_of(ExprRef turn) const;
-  kernel::LocalRef full(ExprRef turn) const { return {barriers_, turn}; }
-  kernel::LocalRef empty(ExprRef turn) const;
+  ExprRef buffer_of(ExprRef slot) const;
+  kernel::LocalRef full(ExprRef slot) const { return {barriers_, slot}; }
+  kernel::LocalRef empty(ExprRef slot) const;
+  ExprRef own_slot() const;
+  StmtRef advance() const;
   ExprRef state(std::int64_t which) const { return b_.load(place_, which); }
   StmtRef flip(ExprRef flips) const;
-  void copy(const Source &source, const WgmmaTiles &tiles, ExprRef turn, Stmts &list) const;
+  void copy(const Source &source, const WgmmaTiles &tiles, ExprRef slot, Stmts &list) const;
 
   Context &cx_;
   kernel::Builder &b_;
   const schedule::CoreTile &tile_;
   const std::int64_t turns_;
-  const std::int64_t buffers_; // one, or one for each turn
+  const std::int64_t buffers_;
+  const std::int64_t
+      slots_; // buffers, or turns where one serves all; tile after tile takes the next
   std::vector<Source> sources_;
   BufferId barriers_{-1}, place_{-1};
   ExprRef turn_{};                    // of this group

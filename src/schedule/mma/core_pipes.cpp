@@ -181,8 +181,8 @@ std::optional<std::string> wrong_stages(const Gemm &gemm) {
     ranges.push_back({"data.stages", pipe_of(gemm, gemm.roles.data).stages,
                       pipe_of(gemm, gemm.roles.filter).stages,
                       pipe_of(gemm, gemm.roles.filter).stages});
-  ranges.push_back(
-      {"extra.stages", gemm.schedule.extra.stages, 0, is_wgmma(*gemm.core().op) ? instances : 0});
+  ranges.push_back({"extra.stages", gemm.schedule.extra.stages, 0,
+                    is_wgmma(*gemm.core().op) ? 2 * instances : 0});
   for (const Range &range : ranges)
     if (Reason reason = outside(range))
       return reason;

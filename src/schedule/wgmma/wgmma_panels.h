@@ -5,7 +5,7 @@
 //
 // With `store tma` results leave so. With `pipe extra` what post-ops read comes so: while a tile is
 // multiplied, tensor copies bring the same tile of every operand that lies as results do, its
-// channels next to each other (a residual), to one of so many buffers: one, or one for each group
+// channels next to each other (a residual), to the next of so many buffers: up to two for each group
 // that takes tiles in turn. The ring, or windows, give up buffers for it. Operands that lie
 // otherwise (a bias by channels) are read from memory.
 //

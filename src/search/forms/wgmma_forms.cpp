@@ -250,8 +250,8 @@ void add_ahead(const Nest &nest, const Target &target, std::vector<Schedule> &fo
   for (std::size_t i = 0; i < count; ++i) {
     if (has_loading_warps(found[i])) // not weighed yet
       continue;
-    for (int buffers = found[i].roles.math.instances;
-         buffers > 0 && !(is_wide && found[i].store == schedule::Store::Tma); --buffers)
+    for (int buffers = 2 * found[i].roles.math.instances;
+         buffers > 0 && !(is_wide && found[i].store == schedule::Store::Tma); buffers /= 2)
       if (auto ahead = with_ahead(nest, found[i], target, buffers);
           ahead && (halo_stages(found[i]) > 0 || step_stages(*ahead) >= kLeastRing))
         found.push_back(*std::move(ahead));
