@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launches of a training step's gradients on any row of devices/, as they are predicted: CSV of
 // microseconds, kernel and nodes; with --program the program that they are made of, with --launch N
-// all of one launch.
+// all of one launch, with --memory what lies in memory when most does.
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,6 +15,7 @@
 #include "launch/text.h"
 #include "model/compile.h"
 #include "model/passes.h"
+#include "model/plan/plan.h"
 #include "model/precision.h"
 #include "paths.h"
 #include "target/device_rows.h"
@@ -31,7 +34,31 @@ struct Options {
   std::string fuse = "pointwise";
   bool program = false;
   int launch = -1;
+  bool memory = false;
+  double arena_gb = 0;
 };
+
+void print_memory(const model::Compiled &compiled) {
+  const model::Plan plan = model::make_plan(compiled, 256);
+  std::vector<double> held(compiled.launches.size());
+  for (const model::PlacedBuffer &buffer : plan.buffers)
+    if (buffer.is_shared)
+      for (int k = buffer.first_launch; k <= buffer.last_launch; ++k)
+        held[at(k)] += static_cast<double>(buffer.bytes);
+  const auto most = std::max_element(held.begin(), held.end());
+  const int peak = static_cast<int>(most - held.begin());
+  fmt::print("MB,buffer,first,last,written by\n");
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const model::PlacedBuffer &buffer = plan.buffers[b];
+    if (buffer.is_shared && buffer.first_launch <= peak && peak <= buffer.last_launch)
+      fmt::print("{:.1f},{},{},{},{}\n", static_cast<double>(buffer.bytes) * 1e-6, b,
+                 buffer.first_launch, buffer.last_launch,
+                 compiled.launches[at(buffer.first_launch)].launch.parts.front().placed.origin);
+  }
+  fmt::print("# {:.1f} MB at launch {}; arena {:.1f} MB, own {:.1f} MB\n", *most * 1e-6, peak,
+             static_cast<double>(plan.activation_bytes - plan.arena_begin) * 1e-6,
+             static_cast<double>(plan.arena_begin) * 1e-6);
+}
 
 void print_launches(const model::Compiled &compiled, const Target &target) {
   double sum = 0;
@@ -61,6 +88,7 @@ void run(const Options &options) {
       model::apply_precision(step.program, precision, device.target());
   model::SessionOptions session{.is_simplified = applied.is_simplified};
   session.fusion.level = *poly::parse_fuse_level(options.fuse);
+  session.arena_bytes = static_cast<std::int64_t>(options.arena_gb * 1e9);
   if (options.program) {
     const program::Program program =
         model::prepare(applied.program, device.target(), {.is_simplified = applied.is_simplified});
@@ -70,7 +98,9 @@ void run(const Options &options) {
   runtime::KernelCache cache("", [](const std::string &) {});
   search::KeptChoices kept(&cache, device.target());
   const model::Compiled compiled = model::choose_kernels(applied.program, device, kept, session);
-  if (options.launch >= 0)
+  if (options.memory)
+    print_memory(compiled);
+  else if (options.launch >= 0)
     fmt::print("{}", launch::to_text(compiled.launches.at(at(options.launch)).launch));
   else
     print_launches(compiled, device.target());
@@ -84,6 +114,8 @@ int run_main(int argc, char **argv) {
   app.add_option("--target", options.target, "A row of devices/");
   app.add_option("--fuse", options.fuse)->check(CLI::IsMember({"none", "pointwise", "all"}));
   app.add_option("--launch", options.launch, "Print this one, numbered from 0");
+  app.add_option("--arena-gb", options.arena_gb, "Compute tensors again until the arena fits");
+  app.add_flag("--memory", options.memory, "Print the tensors that are held when most are");
   app.add_flag("--program", options.program, "Print the program instead");
   CLI11_PARSE(app, argc, argv);
   try {

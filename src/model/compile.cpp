@@ -22,6 +22,7 @@
 #include "lower/pipeline.h"
 #include "model/dump.h"
 #include "model/passes.h"
+#include "model/plan/recompute.h"
 #include "model/tune/records.h"
 #include "program/rewrite/rewrite.h"
 #include "schedule/text.h"
@@ -274,6 +275,8 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
   check_sizes(compiled.stored);
   compiled.launches = launches_of(scheduled(std::move(laid.groups), device, options, kept),
                                   device.target(), options, kept);
+  if (options.arena_bytes > 0)
+    fit_arena(compiled, device, options.arena_bytes);
   compiled.searched = kept.searched();
   compiled.seconds.choose = watch.seconds();
   return compiled;

@@ -27,6 +27,7 @@ struct Compiled {
   std::vector<Package> packages;        // built, ready to load
   int built = 0;                        // packages that were not in the cache
   int searched = 0;                     // choices that were not in the cache
+  int repeated = 0;                     // launches that compute again what memory was short for
   StartSeconds seconds;                 // of these parts
   const Package &package(const CompiledLaunch &launch) const { return packages[launch.package]; }
 };

@@ -2,6 +2,7 @@
 // How a model is compiled.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -17,6 +18,9 @@ struct SessionOptions {
   std::string layout = "auto"; // of activations (search/network/layout_choice.h)
   search::FusionSettings fusion;
   bool side_by_side = true; // several kernels in a launch (search/network/launches.h)
+  // That buffers alive during a run alone may need; what would be too much is computed again
+  // (model/plan/recompute.h). 0: any.
+  std::int64_t arena_bytes = 0;
   runtime::RecordStore *records = nullptr; // tuned schedules, when given
   bool is_simplified = false;              // nothing is left for simplify to do (model/passes.h)
   PassContext *passes = nullptr;           // of programs (model/passes.h), when given

@@ -58,6 +58,7 @@ const auto kKeys = std::to_array<RecipeKey>({
     {"steps.exchange", kSteps<&Recipe::Steps::exchange>, {}, "tree|library"},
     {"steps.parts", kSteps<&Recipe::Steps::parts>, {}, "f32|bf16"},
     {"steps.bucket_mb", kSteps<&Recipe::Steps::bucket_mb>, kPositive},
+    {"steps.memory_gb", kSteps<&Recipe::Steps::memory_gb>},
     {"steps.epochs", kSteps<&Recipe::Steps::epochs>, kFromOne},
     {"steps.limit", kSteps<&Recipe::Steps::limit>},
 

@@ -37,6 +37,7 @@ struct Recipe {
     std::string exchange = "tree"; // how workers sum (lanes/exchange.h), or library
     std::string parts = "f32";     // as what a lane's gradients are summed, or bf16
     double bucket_mb = 16;         // that are exchanged together (lanes/buckets.h)
+    double memory_gb = 0;          // that training may take of the device; 0: as much as it likes
     std::int64_t epochs = 1;
     std::int64_t limit = 0;                                 // of steps; 0: none
     std::int64_t pictures() const { return batch * lanes; } // of a step

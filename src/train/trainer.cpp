@@ -107,12 +107,16 @@ struct Trainer::State : Setup {
         lanes(own_lanes(recipe, workers())),
         pools(device, update, first_scale(),
               {.learned = learned_rows(pool, workers()), .parameters = all_rows()}) {
-    compile_step();
+    if (test)
+      evaluator.emplace(model, pool, task, compilation(), parameter_ports(judged(), 2));
+    compile_update();
+    compile_gradients();
+    compile_sums();
+    check_memory();
+    compare_kernels();
     for (const PooledParameter &entry : pool.entries)
       for (const std::string &name : std::set<std::string>{kParameters, judged()})
         device.write(pools.part(name, entry), initial(entry.parameter).data);
-    if (test)
-      evaluator.emplace(model, pool, task, compilation(), parameter_ports(judged(), 2));
   }
 
   double mean_factor() const { return 1.0 / static_cast<double>(recipe.steps.lanes); }
@@ -152,8 +156,15 @@ struct Trainer::State : Setup {
 
   Compilation compilation() const { return {device, cache, recipe.precision, options.session}; }
 
-  void compile_step();
+  TrainingMemory memory() const;
+  std::int64_t most_memory() const {
+    return static_cast<std::int64_t>(recipe.steps.memory_gb * 1e9);
+  }
+  void compile_update();
+  void compile_gradients();
   void compile_sums();
+  Error out_of_memory(const Error &why) const;
+  void check_memory() const;
   void compare_kernels() const;
   void make_loader();
   LaneShare lane_share();
@@ -168,19 +179,7 @@ struct Trainer::State : Setup {
   std::string first_bad_gradient() const;
 };
 
-void Trainer::State::compile_step() {
-  const StepProgram step_program = gradients_program(model, pool, task);
-  std::vector<model::PlacedPort> placed = parameter_ports(kParameters, step_program.fed);
-  placed.push_back({{false, pool.entries.size() + step_program.fed}, pools.whole("loss scale")});
-  for (std::size_t p = 0; p < pool.entries.size(); ++p)
-    placed.push_back({{true, p}, pools.part("learned", pool.entries[p])});
-  const std::size_t metrics = pool.entries.size();
-  placed.push_back({{true, metrics}, metric(kLoss)});
-  placed.push_back({{true, metrics + 1}, metric(kHits)});
-  classes = step_program.classes;
-  gradients.emplace(step_program, compilation(), GradientPlaces{placed, pools.whole("learned")},
-                    lane_share());
-
+void Trainer::State::compile_update() {
   std::vector<model::PlacedPort> states;
   for (const train::State &state : update.states)
     for (const bool is_output : {false, true})
@@ -198,8 +197,53 @@ void Trainer::State::compile_step() {
     updating->write(each.input, each.bytes);
   for (const train::State &state : update.states)
     check_in_place(updating->resident(), state.input, state.output);
-  compile_sums();
-  compare_kernels();
+}
+
+// In what memory is left beside everything else; what the first plan has beyond its arena is learned
+// from it.
+void Trainer::State::compile_gradients() {
+  const StepProgram step_program = gradients_program(model, pool, task);
+  std::vector<model::PlacedPort> placed = parameter_ports(kParameters, step_program.fed);
+  placed.push_back({{false, pool.entries.size() + step_program.fed}, pools.whole("loss scale")});
+  for (std::size_t p = 0; p < pool.entries.size(); ++p)
+    placed.push_back({{true, p}, pools.part("learned", pool.entries[p])});
+  const std::size_t metrics = pool.entries.size();
+  placed.push_back({{true, metrics}, metric(kLoss)});
+  placed.push_back({{true, metrics + 1}, metric(kHits)});
+  classes = step_program.classes;
+  Compilation how = compilation();
+  std::int64_t left = most_memory() - memory().all();
+  for (bool fits = false; !fits;) {
+    if (most_memory() > 0)
+      how.session.arena_bytes = std::max<std::int64_t>(left, 1);
+    gradients.reset();
+    try {
+      gradients.emplace(step_program, how, GradientPlaces{placed, pools.whole("learned")},
+                        lane_share());
+    } catch (const Error &error) {
+      throw error.code() == ErrorCode::Limit && most_memory() > 0 ? out_of_memory(error) : error;
+    }
+    const std::int64_t over = memory().all() - most_memory();
+    fits = most_memory() == 0 || over <= 0;
+    left -= over;
+  }
+}
+
+Error Trainer::State::out_of_memory(const Error &why) const {
+  return {why.code(),
+          why.message(),
+          why.where(),
+          {fmt::format("steps.memory_gb is {:.2f}, of which {:.2f} are taken by what outlives a "
+                       "step; a smaller steps.batch needs less",
+                       recipe.steps.memory_gb, static_cast<double>(memory().all()) * 1e-9)}};
+}
+
+void Trainer::State::check_memory() const {
+  const std::int64_t needed = memory().all();
+  if (most_memory() > 0 && needed > most_memory())
+    throw Error(ErrorCode::Limit,
+                fmt::format("training needs {:.2f} GB, steps.memory_gb is {:.2f}",
+                            static_cast<double>(needed) * 1e-9, recipe.steps.memory_gb));
 }
 
 LaneShare Trainer::State::lane_share() {
@@ -359,17 +403,21 @@ const ParameterPool &Trainer::parameters() const { return state_->pool; }
 bool Trainer::has_test_data() const { return state_->test != nullptr; }
 bool Trainer::has_shards() const { return state_->has_shards(); }
 
-TrainingMemory Trainer::memory() const {
+TrainingMemory Trainer::memory() const { return state_->memory(); }
+
+// Of what there is so far.
+TrainingMemory Trainer::State::memory() const {
   TrainingMemory memory;
-  memory.parameters = state_->pools.bytes() + state_->lane_sum->bytes() +
-                      (state_->exchange ? state_->exchange->bytes() : 0);
-  const Gradients &gradients = *state_->gradients;
-  memory.activations +=
-      gradients.activation_bytes() + Feed::bytes(state_->device, gradients.fed_bytes());
-  memory.constants += gradients.constant_bytes();
-  std::vector<const Phase *> phases = {&*state_->updating};
-  if (state_->evaluator)
-    phases.push_back(&state_->evaluator->phase());
+  memory.parameters =
+      pools.bytes() + (lane_sum ? lane_sum->bytes() : 0) + (exchange ? exchange->bytes() : 0);
+  if (gradients) {
+    memory.activations +=
+        gradients->activation_bytes() + Feed::bytes(device, gradients->fed_bytes());
+    memory.constants += gradients->constant_bytes();
+  }
+  std::vector<const Phase *> phases = {&*updating};
+  if (evaluator)
+    phases.push_back(&evaluator->phase());
   for (const Phase *phase : phases) {
     memory.activations += phase->activation_bytes();
     memory.constants += phase->resident().plan().weight_bytes;
@@ -392,16 +440,21 @@ std::string Trainer::describe() const {
                          state.gradients->is_together() ? ", normalised together" : "");
   if (state.workers() > 1)
     batch += fmt::format(" by {} workers, {} each", state.workers(), state.lanes);
+  int repeated = 0;
+  for (const auto &program : state.gradients->programs())
+    repeated += program->compiled().repeated;
+  const std::string again =
+      repeated > 0 ? fmt::format(" ({} compute again what memory is short for)", repeated) : "";
   std::string exchange;
   if (state.exchange)
     exchange = fmt::format("exchange {}\n", to_text(state.buckets, state.turn_launches()));
   return fmt::format("model    {}: {}\n"
                      "data     {}; order by seed {}\n"
-                     "step     {} launches, {}, {} steps an epoch\n{}"
+                     "step     {} launches{}, {}, {} steps an epoch\n{}"
                      "memory   {:.1f} MB: activations {:.1f}, parameters and optimiser {:.1f}, "
                      "constants {:.1f}\n",
                      std::filesystem::path(state.recipe.model).stem().string(), summary(state.pool),
-                     data, state.recipe.seed, state.launches, batch, state.steps_per_epoch(),
+                     data, state.recipe.seed, state.launches, again, batch, state.steps_per_epoch(),
                      exchange, mb(memory.all()), mb(memory.activations), mb(memory.parameters),
                      mb(memory.constants));
 }

@@ -3,6 +3,7 @@
 // that are copied ahead of their step are those of the step.
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "train/counting_device.h"
 #include "train/shared.h"
 #include "train/trainer.h"
@@ -50,6 +51,32 @@ TEST(TrainMemory, IsAsSaidInHalfPrecision) {
   recipe.precision = "f16";
   recipe.optimizer.kind = "adamw";
   expect_as_said("cpu", recipe);
+}
+
+// Under a limit tensors are computed again by the same kernels, and no bit changes.
+TEST(TrainMemory, ALimitIsKeptAndChangesNoBit) {
+  if (is_shared_data_missing())
+    GTEST_SKIP() << "no shared data here";
+  runtime::Device *found = find_device("cpu");
+  ASSERT_NE(found, nullptr);
+  Recipe recipe = digits();
+  recipe.steps.batch = 256;
+  const auto run = [&](double gigabytes) {
+    recipe.steps.memory_gb = gigabytes;
+    runtime::KernelCache cache("", [](const std::string &) {});
+    CountingDevice device(*found);
+    Trainer trainer(recipe, device, cache, {});
+    for (int step = 0; step < 3; ++step)
+      trainer.run_step();
+    return std::pair(trainer.snapshot().content.tensors, device.live_bytes());
+  };
+  const auto [any, all] = run(0);
+  const double limit = 0.9 * static_cast<double>(all) * 1e-9;
+  const auto [again, used] = run(limit);
+  EXPECT_LE(static_cast<double>(used) * 1e-9, limit * 1.01);
+  for (const auto &[name, tensor] : any)
+    EXPECT_EQ(tensor.data, again.at(name).data) << name;
+  EXPECT_THROW(run(0.01 * limit), Error);
 }
 
 TEST(TrainFeed, BatchesAheadGiveTheSameBits) {

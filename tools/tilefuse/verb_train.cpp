@@ -270,6 +270,7 @@ void add_train(CLI::App &app) {
   add_short(*verb, *args, "--last", "parameters.last", "Train the last layers alone");
   add_short(*verb, *args, "--classes", "parameters.classes", "A new head for so many classes");
   add_short(*verb, *args, "--precision", "precision", "f32, tf32, f16 or bf16");
+  add_short(*verb, *args, "--memory", "steps.memory_gb", "Gigabytes that training may take");
   verb->add_option("--set", args->settings, "Any key of a recipe: optimizer.kind=adamw")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");

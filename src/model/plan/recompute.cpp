@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/plan/recompute.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/index.h"
+#include "cost/group_model.h"
+#include "model/plan/plan.h"
+
+namespace tilefuse::model {
+namespace {
+
+using launch::Part;
+using program::Buffer;
+using program::BufferId;
+
+// Where a buffer is written and read, by position of the launch.
+struct Life {
+  std::vector<int> uses;    // ascending
+  std::vector<int> writers; // likewise
+  std::size_t part = 0;     // of the last writer
+  bool is_alive(int launch) const {
+    return !uses.empty() && uses.front() <= launch && launch <= uses.back();
+  }
+};
+
+// A repetition of the launch that writes a buffer, in front of one of its readers.
+struct Repetition {
+  BufferId buffer{};
+  int reader = 0;
+  std::int64_t bytes = 0; // that it frees at the fullest launch
+  double seconds = 0;
+  std::map<BufferId, BufferId> inputs; // copies that it reads in place of what is gone
+  std::vector<int> moved;              // launches that must come in front of it
+  double price() const { return seconds / static_cast<double>(bytes); }
+};
+
+std::int64_t bytes_of(const Buffer &buffer) { return buffer.elems * size_bytes(buffer.type); }
+
+bool is_shared(const Buffer &buffer) {
+  return buffer.role == program::Role::Temporary && !buffer.is_output && !buffer.needs_zero;
+}
+
+// Buffers that a part writes, and those that it only reads.
+struct Traffic {
+  std::vector<BufferId> written;
+  std::vector<BufferId> read;
+};
+Traffic traffic(const poly::PlacedGroup &placed) {
+  Traffic made;
+  const std::vector<poly::SlotId> written = written_slots(placed.group);
+  for (const poly::SlotId slot : placed.buffers.ids())
+    if (std::find(written.begin(), written.end(), slot) != written.end())
+      made.written.push_back(placed.buffers[slot]);
+    else if (!is_internal(placed.group, slot))
+      made.read.push_back(placed.buffers[slot]);
+  return made;
+}
+
+class Repeater {
+public:
+  Repeater(Compiled &compiled, const Target &target) : compiled_(compiled), target_(target) {
+    follow();
+  }
+
+  // Bytes alive at the fullest launch.
+  std::int64_t most() const { return held_[at(fullest_)]; }
+
+  // Whether a tensor more is repeated.
+  bool repeat_one() {
+    std::optional<Repetition> best;
+    for (std::size_t b = 0; b < lives_.size(); ++b) {
+      const std::optional<Repetition> found = repetition(BufferId{static_cast<int>(b)});
+      if (found && (!best || found->price() < best->price()))
+        best = found;
+    }
+    if (!best)
+      return false;
+    apply(*best);
+    follow();
+    return true;
+  }
+
+private:
+  Buffer &info(BufferId id) { return compiled_.stored.buffers[at(id)]; }
+  Life &life(BufferId id) { return lives_[at(id)]; }
+  std::vector<CompiledLaunch> &launches() { return compiled_.launches; }
+
+  void follow() {
+    lives_.assign(compiled_.stored.buffers.size(), {});
+    held_.assign(launches().size(), 0);
+    for (std::size_t l = 0; l < launches().size(); ++l) {
+      const std::vector<Part> &parts = launches()[l].launch.parts;
+      for (std::size_t p = 0; p < parts.size(); ++p)
+        note_uses(traffic(parts[p].placed), static_cast<int>(l), p);
+    }
+    for (std::size_t b = 0; b < lives_.size(); ++b) {
+      const BufferId id{static_cast<int>(b)};
+      if (is_shared(info(id)) && !life(id).uses.empty())
+        for (int l = life(id).uses.front(); l <= life(id).uses.back(); ++l)
+          held_[at(l)] += bytes_of(info(id));
+    }
+    fullest_ = static_cast<int>(std::max_element(held_.begin(), held_.end()) - held_.begin());
+  }
+
+  void note_uses(const Traffic &of_part, int launch, std::size_t part) {
+    for (const BufferId id : of_part.read)
+      life(id).uses.push_back(launch);
+    for (const BufferId id : of_part.written) {
+      life(id).uses.push_back(launch);
+      life(id).writers.push_back(launch);
+      life(id).part = part;
+    }
+  }
+
+  const Part &writer(const Life &of) const {
+    return compiled_.launches[at(of.writers.back())].launch.parts[of.part];
+  }
+
+  // The buffer is written whole, once, by a part that can be launched by itself.
+  bool can_be_repeated(BufferId id) {
+    const Life &of = life(id);
+    if (!is_shared(info(id)) || of.writers.size() != 1 || copies_.count(id) != 0 || is_copy(id))
+      return false;
+    const launch::Launch &launch = launches()[at(of.writers.front())].launch;
+    return !launch.join && writer(of).place == launch::Place::Blocks &&
+           traffic(writer(of).placed).written.size() == 1;
+  }
+
+  bool is_copy(BufferId id) const {
+    return std::any_of(copies_.begin(), copies_.end(),
+                       [&](const auto &copy) { return copy.second == id; });
+  }
+
+  std::optional<Repetition> repetition(BufferId id) {
+    const Life &of = life(id);
+    if (!of.is_alive(fullest_) || !can_be_repeated(id) ||
+        std::binary_search(of.uses.begin(), of.uses.end(), fullest_))
+      return std::nullopt;
+    Repetition made{.buffer = id,
+                    .reader = *std::upper_bound(of.uses.begin(), of.uses.end(), fullest_),
+                    .bytes = bytes_of(info(id))};
+    for (const BufferId input : traffic(writer(of).placed).read)
+      if (!supply(made, input))
+        return std::nullopt;
+    if (made.bytes <= 0)
+      return std::nullopt;
+    made.seconds = seconds_of(id);
+    return made;
+  }
+
+  // Of the part that writes a buffer.
+  double seconds_of(BufferId id) {
+    const auto [found, is_new] = seconds_.emplace(id, 0);
+    const Part &part = writer(life(id));
+    if (is_new)
+      found->second = cost::predict(part.placed.group, part.schedule, target_).seconds;
+    return found->second;
+  }
+
+  // Whether an input has the same numbers in front of the reader, and by which buffer.
+  bool supply(Repetition &made, BufferId input) {
+    const Life &of = life(input);
+    if (!of.writers.empty() && of.writers.back() >= life(made.buffer).writers.front())
+      return false; // another number by then
+    if (!is_shared(info(input)) || of.uses.back() >= made.reader)
+      return true;
+    const auto copy = copies_.find(input);
+    if (copy != copies_.end() && comes_in_front(made, copy->second))
+      made.inputs[input] = copy->second;
+    else if (of.uses.back() < fullest_)
+      made.bytes -= bytes_of(info(input));
+    return true;
+  }
+
+  // Whether a repetition behind the fullest launch stands in front of the reader, or can.
+  bool comes_in_front(Repetition &made, BufferId copy) {
+    const int place = life(copy).writers.front();
+    if (place <= fullest_)
+      return false;
+    if (place < made.reader)
+      return true;
+    for (const BufferId input : traffic(writer(life(copy)).placed).read)
+      if (is_shared(info(input)) &&
+          (life(input).writers.back() >= made.reader || life(input).uses.back() < made.reader))
+        return false;
+    made.moved.push_back(place);
+    return true;
+  }
+
+  void apply(Repetition &made) {
+    const BufferId copy{static_cast<int>(compiled_.stored.buffers.size())};
+    compiled_.stored.buffers.push_back(info(made.buffer));
+    copies_[made.buffer] = copy;
+    CompiledLaunch again{{.parts = {writer(life(made.buffer))}}};
+    poly::PlacedGroup &placed = again.launch.parts.front().placed;
+    placed.joins_tiles = false;
+    placed.notes.push_back(
+        fmt::format("computed again in front of its next reader: {:.1f} MB less for {:.1f} us\n",
+                    static_cast<double>(made.bytes) * 1e-6, made.seconds * 1e6));
+    for (BufferId &buffer : placed.buffers)
+      if (buffer == made.buffer)
+        buffer = copy;
+      else if (const auto in = made.inputs.find(buffer); in != made.inputs.end())
+        buffer = in->second;
+    for (std::size_t l = at(made.reader); l < launches().size(); ++l)
+      for (Part &part : launches()[l].launch.parts)
+        std::replace(part.placed.buffers.begin(), part.placed.buffers.end(), made.buffer, copy);
+    const auto reader = launches().begin() + made.reader;
+    const std::set<int> moved(made.moved.begin(), made.moved.end());
+    auto behind = reader;
+    for (const int place : moved) {
+      std::rotate(behind, launches().begin() + place, launches().begin() + place + 1);
+      ++behind;
+    }
+    launches().insert(behind, std::move(again));
+    ++compiled_.repeated;
+  }
+
+  Compiled &compiled_;
+  const Target &target_;
+  std::vector<Life> lives_;        // by buffer
+  std::vector<std::int64_t> held_; // bytes alive, by launch
+  int fullest_ = 0;
+  std::map<BufferId, BufferId> copies_;
+  std::map<BufferId, double> seconds_;
+};
+
+} // namespace
+
+void fit_arena(Compiled &compiled, const runtime::Device &device, std::int64_t most_bytes) {
+  Repeater repeater(compiled, device.target());
+  // Buffers do not fill memory without gaps: what these take is learned from a plan.
+  for (std::int64_t gaps = 0;;) {
+    while (repeater.most() + gaps > most_bytes)
+      if (!repeater.repeat_one())
+        throw Error(ErrorCode::Limit,
+                    fmt::format("tensors of a step need {:.2f} GB at least, {:.2f} are left for "
+                                "them",
+                                static_cast<double>(repeater.most() + gaps) * 1e-9,
+                                static_cast<double>(most_bytes) * 1e-9));
+    const Plan plan = make_plan(compiled, device.alignment());
+    const std::int64_t needed = plan.activation_bytes - plan.arena_begin;
+    if (needed <= most_bytes)
+      return;
+    gaps += needed - most_bytes;
+  }
+}
+
+} // namespace tilefuse::model
