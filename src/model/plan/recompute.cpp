@@ -131,8 +131,7 @@ private:
     if (!is_shared(info(id)) || of.writers.size() != 1 || copies_.count(id) != 0 || is_copy(id))
       return false;
     const launch::Launch &launch = launches()[at(of.writers.front())].launch;
-    return !launch.join && writer(of).place == launch::Place::Blocks &&
-           traffic(writer(of).placed).written.size() == 1;
+    return !launch.join && writer(of).place == launch::Place::Blocks;
   }
 
   bool is_copy(BufferId id) const {
@@ -196,19 +195,28 @@ private:
     return true;
   }
 
+  // A buffer for what a repetition writes.
+  BufferId like(BufferId id) {
+    Buffer made = info(id);
+    made.is_output = made.needs_zero = false;
+    compiled_.stored.buffers.push_back(made);
+    return BufferId{static_cast<int>(compiled_.stored.buffers.size()) - 1};
+  }
+
   void apply(Repetition &made) {
-    const BufferId copy{static_cast<int>(compiled_.stored.buffers.size())};
-    compiled_.stored.buffers.push_back(info(made.buffer));
-    copies_[made.buffer] = copy;
+    const BufferId copy = copies_[made.buffer] = like(made.buffer);
     CompiledLaunch again{{.parts = {writer(life(made.buffer))}}};
     poly::PlacedGroup &placed = again.launch.parts.front().placed;
     placed.joins_tiles = false;
     placed.notes.push_back(
         fmt::format("computed again in front of its next reader: {:.1f} MB less for {:.1f} us\n",
                     static_cast<double>(made.bytes) * 1e-6, made.seconds * 1e6));
+    const std::vector<BufferId> written = traffic(placed).written;
     for (BufferId &buffer : placed.buffers)
       if (buffer == made.buffer)
         buffer = copy;
+      else if (std::find(written.begin(), written.end(), buffer) != written.end())
+        buffer = like(buffer); // which nothing reads
       else if (const auto in = made.inputs.find(buffer); in != made.inputs.end())
         buffer = in->second;
     for (std::size_t l = at(made.reader); l < launches().size(); ++l)
