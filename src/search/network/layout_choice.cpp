@@ -194,9 +194,8 @@ private:
     const double seconds = price(kernels, limit, done);
     const std::string name = name_of({laid.layout, laid.pads_rows});
     if (seconds > limit) {
-      text += fmt::format("{}: given up after {} of {} kernels, whose {:.1f} us pass the {:.1f} "
-                          "that all had to stay below\n",
-                          name, done, kernels.size(), seconds * 1e6, limit * 1e6);
+      text += fmt::format("{}: given up at {:.1f} us ({} of {} kernels; limit {:.1f})\n", name,
+                          seconds * 1e6, done, kernels.size(), limit * 1e6);
       return std::nullopt;
     }
     text += fmt::format("{}: {:.1f} us, {} copies\n", name, seconds * 1e6, laid.conversions);
