@@ -132,8 +132,9 @@ std::optional<Launch> joined(Part &partial, Part &last, const Target &target) {
 }
 
 // A kernel with those that are small and run beside it, which leave the list.
-Launch with_small(std::vector<Part> &kernels, std::size_t begin, const Target &target) {
-  const std::vector<std::size_t> beside = beside_small(kernels, begin, target);
+Launch with_small(std::vector<Part> &kernels, std::size_t begin, const Target &target,
+                  const PickOfSize &pick) {
+  const std::vector<std::size_t> beside = beside_small(kernels, begin, target, pick);
   Launch launch{{std::move(kernels[begin])}};
   for (auto k = beside.rbegin(); k != beside.rend(); ++k) {
     launch.parts.insert(launch.parts.begin() + 1, std::move(kernels[*k]));
@@ -170,7 +171,7 @@ std::vector<Launch> choose_launches(std::vector<Part> kernels, const Target &tar
       }
     const std::size_t end = joins ? end_of_classes(kernels, begin) : begin + 1;
     if (end - begin == 1)
-      launches.push_back(joins ? with_small(kernels, begin, target)
+      launches.push_back(joins ? with_small(kernels, begin, target, pick)
                                : Launch{{std::move(kernels[begin])}});
     else
       for (Launch &launch : joining.run(begin, end))
