@@ -204,13 +204,18 @@ private:
     return true;
   }
 
-  // Subscripts are the indices in some order, but for dimensions of one element, and so every element
-  // is read at one point.
+  static bool moves(const Affine &subscript) {
+    return std::any_of(subscript.coeff.begin(), subscript.coeff.end(),
+                       [](const Rational &factor) { return factor != Rational(0); });
+  }
+
+  // Subscripts are the indices in some order, but for those that stand still in dimensions of one
+  // element, and so every element is read at one point.
   bool is_whole(const Contraction &body, const Access &access) const {
     const Shape &shape = tensor(access.tensor).shape;
     std::vector<Affine> moving;
     for (std::size_t d = 0; d < shape.size(); ++d)
-      if (shape[d] != 1)
+      if (shape[d] != 1 || moves(access.subscripts[d]))
         moving.push_back(access.subscripts[d]);
     return moving.size() == body.indices.size() && names_every_index(moving, body.indices.size());
   }
