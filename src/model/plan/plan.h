@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "launch/arguments.h"
-#include "model/compile.h"
+#include "model/compiled.h"
 #include "schedule/members.h"
 
 namespace tilefuse::model {
