@@ -165,9 +165,13 @@ std::size_t find_kernel(std::span<const std::string> origins, const std::string 
       fail_with_list(origins, fmt::format("there is no kernel {}, need 0 to {}", said, count - 1));
     return *number;
   }
-  std::vector<std::size_t> found = kernels_with(origins, said, true);
-  if (found.empty())
-    found = kernels_with(origins, said, false);
+  std::vector<std::size_t> found; // all of whose nodes are named; else one of them; else in part
+  for (std::size_t k = 0; k < count; ++k)
+    if (origins[k] == said)
+      found.push_back(k);
+  for (const bool exactly : {true, false})
+    if (found.empty())
+      found = kernels_with(origins, said, exactly);
   if (found.empty())
     fail_with_list(origins, fmt::format("no kernel holds a node '{}'{}", said,
                                         did_you_mean(said, node_names(origins))));
