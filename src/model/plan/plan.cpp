@@ -101,7 +101,7 @@ private:
     placed.last_launch = std::max(placed.last_launch, launch);
     const Buffer &info = compiled_.stored.buffers[at(id)];
     placed.bytes = info.elems * size_bytes(info.type);
-    placed.is_shared = info.role == Role::Temporary && !info.is_output && !info.needs_zero;
+    placed.is_shared = model::is_shared(info);
   }
 
   void touch_tensor(program::TensorId id) {
@@ -163,6 +163,10 @@ private:
 };
 
 } // namespace
+
+bool is_shared(const Buffer &buffer) {
+  return buffer.role == Role::Temporary && !buffer.is_output && !buffer.needs_zero;
+}
 
 Plan make_plan(const Compiled &compiled, std::int64_t alignment) {
   return Planner(compiled, alignment).run();

@@ -23,6 +23,9 @@
 
 namespace tilefuse::model {
 
+// Whether a buffer shares memory with others by lifetime.
+bool is_shared(const program::Buffer &buffer);
+
 struct PlacedBuffer {
   bool is_used = false;
   bool is_shared = false;  // lies in the arena, alive from first_launch to last_launch

@@ -14,6 +14,7 @@
 #include "base/index.h"
 #include "cost/group_model.h"
 #include "model/plan/plan.h"
+#include "poly/group_buffers.h"
 
 namespace tilefuse::model {
 namespace {
@@ -44,26 +45,6 @@ struct Repetition {
 };
 
 std::int64_t bytes_of(const Buffer &buffer) { return buffer.elems * size_bytes(buffer.type); }
-
-bool is_shared(const Buffer &buffer) {
-  return buffer.role == program::Role::Temporary && !buffer.is_output && !buffer.needs_zero;
-}
-
-// Buffers that a part writes, and those that it only reads.
-struct Traffic {
-  std::vector<BufferId> written;
-  std::vector<BufferId> read;
-};
-Traffic traffic(const poly::PlacedGroup &placed) {
-  Traffic made;
-  const std::vector<poly::SlotId> written = written_slots(placed.group);
-  for (const poly::SlotId slot : placed.buffers.ids())
-    if (std::find(written.begin(), written.end(), slot) != written.end())
-      made.written.push_back(placed.buffers[slot]);
-    else if (!is_internal(placed.group, slot))
-      made.read.push_back(placed.buffers[slot]);
-  return made;
-}
 
 class Repeater {
 public:
@@ -100,7 +81,7 @@ private:
     for (std::size_t l = 0; l < launches().size(); ++l) {
       const std::vector<Part> &parts = launches()[l].launch.parts;
       for (std::size_t p = 0; p < parts.size(); ++p)
-        note_uses(traffic(parts[p].placed), static_cast<int>(l), p);
+        note_uses(parts[p].placed, static_cast<int>(l), p);
     }
     for (std::size_t b = 0; b < lives_.size(); ++b) {
       const BufferId id{static_cast<int>(b)};
@@ -111,13 +92,14 @@ private:
     fullest_ = static_cast<int>(std::max_element(held_.begin(), held_.end()) - held_.begin());
   }
 
-  void note_uses(const Traffic &of_part, int launch, std::size_t part) {
-    for (const BufferId id : of_part.read)
+  void note_uses(const poly::PlacedGroup &placed, int launch, std::size_t part) {
+    for (const BufferId id : poly::read_buffers(placed))
       life(id).uses.push_back(launch);
-    for (const BufferId id : of_part.written) {
-      life(id).uses.push_back(launch);
-      life(id).writers.push_back(launch);
-      life(id).part = part;
+    for (const poly::SlotId slot : written_slots(placed.group)) {
+      Life &of = life(placed.buffers[slot]);
+      of.uses.push_back(launch);
+      of.writers.push_back(launch);
+      of.part = part;
     }
   }
 
@@ -147,7 +129,7 @@ private:
     Repetition made{.buffer = id,
                     .reader = *std::upper_bound(of.uses.begin(), of.uses.end(), fullest_),
                     .bytes = bytes_of(info(id))};
-    for (const BufferId input : traffic(writer(of).placed).read)
+    for (const BufferId input : poly::read_buffers(writer(of).placed))
       if (!supply(made, input))
         return std::nullopt;
     if (made.bytes <= 0)
@@ -187,7 +169,7 @@ private:
       return false;
     if (place < made.reader)
       return true;
-    for (const BufferId input : traffic(writer(life(copy)).placed).read)
+    for (const BufferId input : poly::read_buffers(writer(life(copy)).placed))
       if (is_shared(info(input)) &&
           (life(input).writers.back() >= made.reader || life(input).uses.back() < made.reader))
         return false;
@@ -211,11 +193,11 @@ private:
     placed.notes.push_back(
         fmt::format("computed again in front of its next reader: {:.1f} MB less for {:.1f} us\n",
                     static_cast<double>(made.bytes) * 1e-6, made.seconds * 1e6));
-    const std::vector<BufferId> written = traffic(placed).written;
+    const poly::PlacedGroup whole = placed;
     for (BufferId &buffer : placed.buffers)
       if (buffer == made.buffer)
         buffer = copy;
-      else if (std::find(written.begin(), written.end(), buffer) != written.end())
+      else if (poly::writes(whole, buffer))
         buffer = like(buffer); // which nothing reads
       else if (const auto in = made.inputs.find(buffer); in != made.inputs.end())
         buffer = in->second;
