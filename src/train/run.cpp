@@ -61,6 +61,7 @@ Recipe comparable(const Recipe &given) {
   Recipe recipe = parse_recipe(to_text(given), "recipe");
   recipe.steps.limit = 0;
   recipe.steps.bucket_mb = Recipe().steps.bucket_mb;
+  recipe.steps.memory_gb = 0;
   recipe.optimizer.sharded = false;
   recipe.keep = {.ema = given.keep.ema};
   recipe.data.threads = 1;
