@@ -13,6 +13,7 @@
 #include "nest/index.h"
 #include "poly/group_buffers.h"
 #include "poly/sum_of_sums.h"
+#include "program/origin.h"
 #include "schedule/legal.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/tile_sums.h"
@@ -242,7 +243,7 @@ private:
       if (sum.slots[s] == writer.buffers.next_id())
         writer.buffers.push_back(buffer_of(made->nests.partial_slots[at(s)]));
     writer.group = std::move(made->group);
-    writer.origin += " + " + groups_[summed.first].origin;
+    writer.origin = program::join_origins(writer.origin, groups_[summed.first].origin);
     PlacedGroup &last = groups_[summed.last()];
     last.group = {std::move(made->nests.join)};
     last.buffers.clear();
