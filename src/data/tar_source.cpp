@@ -75,11 +75,12 @@ std::string_view field(std::string_view header, std::size_t begin, std::size_t c
   return all.substr(0, all.find('\0'));
 }
 
+// Nothing where no number from 0 stands there.
 std::optional<std::int64_t> octal(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   std::int64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number, 8);
-  return failure == std::errc() ? std::optional(number) : std::nullopt;
+  return failure == std::errc() && number >= 0 ? std::optional(number) : std::nullopt;
 }
 
 // The sum of a header's bytes, those of the sum itself as spaces.

@@ -19,14 +19,16 @@ std::string filled(std::string bytes) {
   return bytes;
 }
 
-std::string member(const std::string &name, const std::string &content, char kind = '0') {
+// `size`: what its header says in place of the content's.
+std::string member(const std::string &name, const std::string &content, char kind = '0',
+                   const std::string &size = {}) {
   std::string header = name;
   header.resize(512);
   const auto put = [&](std::size_t place, const std::string &text) {
     header.replace(place, text.size(), text);
   };
   put(100, "0000644");
-  put(124, fmt::format("{:011o}", content.size()));
+  put(124, size.empty() ? fmt::format("{:011o}", content.size()) : size);
   put(148, "        ");
   put(156, std::string(1, kind));
   put(257, "ustar");
@@ -77,6 +79,11 @@ TEST_F(Tar, SaysWhatIsWrong) {
   EXPECT_PRED2(has, refused(member("a.cls", "1") + kEnd), "no member is a picture");
   EXPECT_PRED2(has, refused(picture + member("a.cls", "cat") + kEnd), "'a.cls' is no label");
   EXPECT_PRED2(has, refused(std::string(2048, 'x')), "byte 0 begins no member of a tar file");
+  for (const char *size : {"-0000000001", "77777777777"})
+    EXPECT_PRED2(has, refused(member("././@PaxHeader", "11 path=a\n", 'x', size) + kEnd),
+                 std::string(size) == "77777777777" ? "ends in the middle of a member"
+                                                    : "byte 0 begins no member of a tar file")
+        << size;
   const std::string cut = member("a.cls", "1") + picture;
   EXPECT_PRED2(has, refused(cut.substr(0, cut.size() - 512)), "ends in the middle of a member");
   EXPECT_PRED2(has, refusal([&] { open_source("tar:" + folder_.path("no-*.tar"), {}); }),
