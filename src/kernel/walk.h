@@ -74,4 +74,12 @@ private:
 // A kernel with the name, sizes, buffers and variables of `from` and no body.
 Kernel copy_shell(const Kernel &from);
 
+// The kernel with its body as a rewriter, made of a builder alone, leaves it.
+template <class Rewriting> Kernel rewritten_by(const Kernel &from) {
+  Kernel result = copy_shell(from);
+  Builder builder(result);
+  result.body = Rewriting(builder).stmt(from.body);
+  return result;
+}
+
 } // namespace tilefuse::kernel

@@ -98,11 +98,6 @@ private:
 
 } // namespace
 
-Kernel share_reads(const Kernel &kernel) {
-  Kernel result = copy_shell(kernel);
-  Builder builder(result);
-  result.body = Sharing(builder).stmt(kernel.body);
-  return result;
-}
+Kernel share_reads(const Kernel &kernel) { return rewritten_by<Sharing>(kernel); }
 
 } // namespace tilefuse::lower

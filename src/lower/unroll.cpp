@@ -81,11 +81,6 @@ private:
 
 } // namespace
 
-Kernel unroll(const Kernel &kernel) {
-  Kernel result = copy_shell(kernel);
-  Builder builder(result);
-  result.body = Unroller(builder).stmt(kernel.body);
-  return result;
-}
+Kernel unroll(const Kernel &kernel) { return rewritten_by<Unroller>(kernel); }
 
 } // namespace tilefuse::lower
