@@ -89,9 +89,8 @@ struct Recipe {
     std::int64_t log_steps = 0;   // between rows of the log; 0: some seconds
     std::int64_t every_steps = 0; // between checkpoints; 0: at the end of each epoch
     int checkpoints = 3;
-    double ema =
-        0; // decay of the parameters' moving average, which is judged and exported; 0: none
-    bool tensorboard = false;     // the log as events too (events.h)
+    double ema = 0;           // decay of the moving average that is judged and exported; 0: none
+    bool tensorboard = false; // the log as events too (events.h)
     std::int64_t check_steps = 0; // between steps that are computed twice; 0: none is
     std::int64_t stop_after_epochs_without_gain = 0; // 0: never
     friend bool operator==(const Keep &, const Keep &) = default;

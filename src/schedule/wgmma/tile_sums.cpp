@@ -39,8 +39,8 @@ bool reads(const program::Expr &expr, const std::function<bool(int)> &which) {
                            [&](const program::Expr &arg) { return reads(arg, which); });
 }
 
-// The reduced index of a sum that steps over the result's points `stride` apart, so many of them;
-// indices are taken apart for that. Nothing where none does.
+// Whether a reduced index of a sum steps over the result's points along an axis, all of them;
+// indices are taken apart for that.
 bool has_axis(Nest &sum, int result, const TileAxis &axis) {
   for (const IndexId i : reduced_indices(sum)) {
     const std::int64_t step = nest::flat(sum.inputs[at(result)], sum.indices.size()).coeff[i];
