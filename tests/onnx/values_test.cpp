@@ -261,6 +261,34 @@ INSTANTIATE_TEST_SUITE_P(
              {word("direction", "LEFT")},
              {12, 0}}));
 
+// What noop_with_empty_axes leaves of a reduction: its steps on single elements.
+INSTANTIATE_TEST_SUITE_P(
+    ReductionsOfNoAxes, OperatorValue,
+    testing::Values(
+        Case{"ReduceSum", 13, {floats({2}, {-3, 2})}, {number("noop_with_empty_axes", 1)}, {-3, 2}},
+        Case{"ReduceL1", 18, {floats({2}, {-3, 2})}, {number("noop_with_empty_axes", 1)}, {3, 2}},
+        Case{"ReduceL2",
+             18,
+             {floats({2}, {-3, 2})},
+             {number("noop_with_empty_axes", 1), number("keepdims", 0)},
+             {3, 2}},
+        Case{"ReduceSumSquare",
+             18,
+             {floats({2}, {-3, 2})},
+             {number("noop_with_empty_axes", 1)},
+             {9, 4}},
+        Case{"ReduceLogSum",
+             18,
+             {floats({2}, {1, std::exp(2.0)})},
+             {number("noop_with_empty_axes", 1)},
+             {0, 2}}));
+
+INSTANTIATE_TEST_SUITE_P(
+    ConstantExponents, OperatorValue,
+    testing::Values(
+        Case{"Pow", 15, {floats({2, 2}, {2, 3, 4, 5}), list({2, 3})}, {}, {4, 27, 16, 125}},
+        Case{"Pow", 15, {floats({2}, {2, 3}), list({2})}, {}, {4, 9}}));
+
 // One step each, of one feature and one unit; gates by hand.
 const Operand kStep = floats({1, 1, 1}, {0.5});
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }

@@ -87,8 +87,9 @@ void import_binary(Call &call) {
 void import_pow(Call &call) {
   const Value &base = call.value(0);
   const bool is_square = call.inputs() == 2 && is_float(base.type) && is_number(call, 1) &&
+                         program::elems(call.value(1).shape) == 1 &&
                          call.value(1).shape.size() <= base.shape.size() &&
-                         call.number(1, "the exponent") == 2;
+                         call.number(1, "exponent") == 2;
   if (is_square)
     call.result(call.apply("mul", {base, base}));
   else

@@ -66,6 +66,11 @@ Value reduce_run(const Call &call, const Value &value, std::size_t begin, std::s
   return call.reshape(call.apply(function, {view}), reduced);
 }
 
+// Whether the reduction of one element is that element.
+bool is_plain(const Reduction &reduction) {
+  return std::string_view(reduction.first) == reduction.next && !*reduction.finish;
+}
+
 // Mean and maximum over a picture, in the form that keeps its channels apart.
 bool is_picture(const Value &value, const std::vector<bool> &reduced) {
   return value.shape.size() == 4 && reduced == std::vector<bool>{false, false, true, true};
@@ -99,12 +104,12 @@ void import_reduce(Call &call) {
   const std::string name = call.function();
   const std::vector<bool> reduced = reduced_axes(call, input.shape.size());
   const bool keeps_dims = call.flag("keepdims", true);
+  const Reduction &reduction = find_reduction(name);
   if (std::find(reduced.begin(), reduced.end(), true) == reduced.end()) {
-    const bool is_noop = !call.has_attribute("axes") && !input.shape.empty();
     const Value whole = call.reshape(input, {1, 1, program::elems(input.shape)});
-    const Value result =
-        is_noop ? input : call.reshape(call.apply("reduce_" + name, {whole}), input.shape);
-    call.result(result);
+    call.result(is_plain(reduction)
+                    ? input
+                    : call.reshape(call.apply("reduce_" + name, {whole}), input.shape));
     return;
   }
   Value result;
@@ -113,7 +118,7 @@ void import_reduce(Call &call) {
   else if (is_picture(input, reduced) && name == "max")
     result = call.apply("global_max_pool2d", {input});
   else
-    result = reduce_runs(call, find_reduction(name), input, reduced);
+    result = reduce_runs(call, reduction, input, reduced);
   if (keeps_dims) {
     call.result(result);
     return;
