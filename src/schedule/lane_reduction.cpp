@@ -25,7 +25,8 @@ bool is_dealt(const Schedule &schedule, IndexId reduced) {
 }
 
 // Neighbours of a row as the lanes of a vector: each input is read where it lies, the last vector of
-// a row with the value that leaves the result alone where there are no more points.
+// a row with the value that leaves the result alone where there are no more points. Of a term that
+// value stands in for the term itself.
 Reason wrong_vector(const Nest &nest, const Schedule &schedule, IndexId index) {
   const Split &split = schedule.splits[index];
   const std::string &name = nest.indices[index].name;
@@ -36,13 +37,15 @@ Reason wrong_vector(const Nest &nest, const Schedule &schedule, IndexId index) {
     return fmt::format("{} lanes of reduced index {}, which are no power of 2", split.lane, name);
   if (split.tile < extent(nest, index) && (is_partial || split.tile % split.lane != 0))
     return fmt::format("chunks of reduced index {} are no whole vectors", name);
-  if (is_partial && !has_neutral_fill(nest))
+  const bool is_term =
+      nest.comb == program::Comb::Term; // of which lanes without points are left out
+  if (is_partial && !is_term && !has_neutral_fill(nest))
     return fmt::format("the last vector of reduced index {} is not whole", name);
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     const bool is_moved = moves(nest.inputs[k], index);
     if (is_moved && schedule.fills[k] != Fill::Direct)
       return fmt::format("input {} is staged and read in vectors of reduced index {}", k, name);
-    if (is_partial && !is_moved)
+    if (is_partial && !is_term && !is_moved)
       return fmt::format("input {} is the same along {}, whose last vector is not whole", k, name);
   }
   return {};

@@ -80,6 +80,28 @@ TEST(LaneReduction, LanesOfProcessorVectors) {
                testing::vector_test_target());
 }
 
+// Where no value of the operands makes a term leave the sum alone, as in the sum of a softmax.
+TEST(LaneReduction, TermsOfRowsThatEndWithinAVector) {
+  for (const char *agg : {"sum", "max", "min"})
+    for (const std::int64_t points : {16, 17, 197})
+      for (const char *lines :
+           {"tile o:1\n lane a:8\n loop o a\n", "tile o:6\n lane a:4\n reg o:3 a:2\n loop o a\n",
+            "tile o:4\n lane a:16\n reg o:4\n loop o a\n"}) {
+        const std::string text = fmt::format(R"(nest terms {{
+          index o 7 | a {0}
+          slot 0 f32 {1}, 1 f32 7, 2 f32 7
+          acc f32 = {2} term
+          in 0 + 0 [o:7*{0}, a:{0}*1]
+          in 1 + 0 [o:7*1, 0:1*1]
+          term select($0 < $1, $0 + 3, $1 - 40)
+          out 2 + 0 [o:7*1]
+          post acc
+        }})",
+                                             points, 7 * points, agg);
+        expect_exact(nest::parse_nest(text), lines, testing::vector_test_target());
+      }
+}
+
 TEST(LaneReduction, IntegersAndProducts) {
   for (const char *lines :
        {"tile o:4\n lane o:4 a:8\n loop o a\n", "tile o:3\n lane a:5\n vec a:4\n loop o a\n"}) {

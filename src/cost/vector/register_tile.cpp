@@ -42,6 +42,14 @@ constexpr double kMaskedStore = 10;
 constexpr double kFoldedHalf = 3; // cycles
 constexpr double kTileOverhead = 24;
 
+// Operands that a term reads, which are loads of their own.
+double reads_of(const program::Expr &term) {
+  double count = term.kind == program::Expr::Kind::Operand ? 1 : 0;
+  for (const program::Expr &arg : term.args)
+    count += reads_of(arg);
+  return count;
+}
+
 } // namespace
 
 RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Schedule &schedule,
@@ -228,7 +236,7 @@ double RegisterTileCost::operations_of_point() const {
   const bool adds_products = nest_.inputs.size() == 2 && nest_.comb == program::Comb::Mul &&
                              nest_.agg == program::Agg::Sum;
   if (nest_.comb == program::Comb::Term)
-    return 1 + nest::operations(nest_.term);
+    return 1 + expression_slots(nest_.term) - reads_of(nest_.term);
   if (nest_.inputs.size() < 2 || schedule_.dot != nullptr ||
       (adds_products && is_float(schedule::held_type(nest_))))
     return 1;

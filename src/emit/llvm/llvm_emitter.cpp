@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "emit/emitter.h"
 #include "emit/llvm/function.h"
+#include "emit/llvm/math.h"
 #include "emit/llvm/object.h"
 #include "emit/llvm/scratch_layout.h"
 #include "emit/llvm_interface.h"
@@ -22,6 +23,8 @@ std::string compile(const kernel::Kernel &kernel, const Target &target, const st
   llvm::LLVMContext context;
   llvm::Module module("kernel", context);
   module.setDataLayout(machine->createDataLayout());
+  module.addModuleFlag(llvm::Module::Override, kVectorFlag,
+                       static_cast<std::uint32_t>(target.vector_f32));
   emit_function(kernel, symbol, module);
   std::string problem;
   llvm::raw_string_ostream stream(problem);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 namespace tilefuse::emit::native {
@@ -44,6 +45,22 @@ private:
 llvm::Value *power_of_two(Ir &ir, llvm::Value *n, llvm::Type *type) {
   llvm::Value *biased = ir.CreateAdd(n, llvm::ConstantInt::get(n->getType(), 127));
   return ir.CreateBitCast(ir.CreateShl(biased, 23), type);
+}
+
+// Whether the processor scales a vector of that type by powers of two in one instruction.
+bool has_scaling(Ir &ir, llvm::Type *type) {
+  const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  const auto *lanes = llvm::mdconst::extract_or_null<llvm::ConstantInt>(
+      ir.GetInsertBlock()->getModule()->getModuleFlag(kVectorFlag));
+  return vector != nullptr && vector->getNumElements() == 16 && lanes != nullptr &&
+         lanes->getZExtValue() >= 16;
+}
+
+// x * 2^n for whole n, rounded once.
+llvm::Value *scaled(Ir &ir, llvm::Value *x, llvm::Value *n) {
+  constexpr std::uint32_t kCurrentRounding = 4;
+  return ir.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                            {x, n, x, ir.getInt16(0xffff), ir.getInt32(kCurrentRounding)});
 }
 
 constexpr double kLog2E = 1.4426950408889634;
@@ -150,6 +167,8 @@ llvm::Value *emit_exp_f32(Ir &ir, llvm::Value *x) {
   r = math.fma(n, math.real(-kLn2Low), r);
   llvm::Value *tail = ir.CreateFMul(math.polynomial(r, kExp), ir.CreateFMul(r, r));
   llvm::Value *mantissa = ir.CreateFAdd(ir.CreateFAdd(tail, r), math.real(1));
+  if (has_scaling(ir, type))
+    return scaled(ir, mantissa, n);
   // In two factors, so that subnormal results are rounded once and 2^128 is reached.
   llvm::Value *exponent = ir.CreateSub(ir.CreateBitCast(shifted, bits),
                                        ir.CreateBitCast(math.real(kRoundToInteger), bits));

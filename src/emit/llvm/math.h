@@ -12,6 +12,9 @@
 
 namespace tilefuse::emit::native {
 
+// Flag of a module: floats in the processor's widest vector.
+inline constexpr const char *kVectorFlag = "tilefuse_vector_f32";
+
 // e^x of float or <N x float>.
 llvm::Value *emit_exp_f32(Ir &ir, llvm::Value *x);
 // tanh(x) of float or <N x float>.

@@ -278,6 +278,8 @@ StmtRef TileBuilder::accumulate_one(const std::vector<ExprRef> &operands) {
   if (cx_.nest.comb == Comb::Mul && agg == Agg::Sum && is_float(schedule::held_type(cx_.nest)))
     return b_.store(acc_, position, b_.fma(operands[0], operands[1], old));
   const ExprRef value = cx_.nest.comb == Comb::None ? operands[0] : combined(operands);
+  if (cx_.nest.comb == Comb::Term && partial_lanes_ > 0 && !is_output(cx_.nest, *vector_))
+    return accumulate_valid(value);
   return b_.store(acc_, position, aggregate(b_, agg, old, value));
 }
 

@@ -68,6 +68,7 @@ private:
   kernel::StmtRef accumulate_fragments();
   kernel::StmtRef accumulate_terms();
   kernel::StmtRef accumulate_one(const std::vector<kernel::ExprRef> &operands);
+  kernel::StmtRef accumulate_valid(kernel::ExprRef value);
   kernel::ExprRef combined(const std::vector<kernel::ExprRef> &operands);
   kernel::StmtRef accumulate_plainly();
   kernel::ExprRef load_input(int input) const;

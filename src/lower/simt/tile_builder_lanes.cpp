@@ -4,6 +4,7 @@
 #include "lower/post.h"
 #include "lower/simt/tile_builder.h"
 #include "nest/index.h"
+#include "schedule/staging.h"
 
 namespace tilefuse::lower {
 
@@ -26,6 +27,24 @@ StmtRef TileBuilder::fold_vectors() {
           b_.store(acc_, at, aggregate(b_, cx_.nest.agg, b_.load(acc_, at, half), upper)));
     }
   }
+  return b_.block(std::move(body));
+}
+
+// Of a row's last vector the lanes that have points; the others take what leaves the result alone.
+StmtRef TileBuilder::accumulate_valid(ExprRef value) {
+  const kernel::BufferId lanes =
+      b_.buffer({.name = fmt::format("last{}", b_.kernel().buffers.size()),
+                 .space = kernel::Space::Register,
+                 .type = {value_type().elem, 1},
+                 .elems = cx_.width()});
+  const double start = nest::initial_value(cx_.nest.agg, schedule::held_type(cx_.nest));
+  Stmts body = {b_.store(lanes, b_.integer(0), value)};
+  for (std::int64_t lane = partial_lanes_; lane < cx_.width(); ++lane)
+    body.push_back(b_.store(lanes, b_.integer(lane), b_.real(start, {value_type().elem, 1})));
+  const ExprRef position = acc_position();
+  const ExprRef old = b_.load(acc_, position, cx_.width());
+  const ExprRef last = b_.load(lanes, b_.integer(0), cx_.width());
+  body.push_back(b_.store(acc_, position, aggregate(b_, cx_.nest.agg, old, last)));
   return b_.block(std::move(body));
 }
 
