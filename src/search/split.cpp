@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "cost/model.h"
 #include "cost/roofline.h"
 #include "nest/index.h"
 #include "search/joinable.h"
@@ -20,8 +21,10 @@ using nest::IndexId;
 using nest::Nest;
 using nest::ReductionSplit;
 
-constexpr double kIdle = 1.3;             // times the least time, above which splits are weighed
-constexpr double kGain = 0.97;            // of the time of the whole nest, that a split must reach
+constexpr double kIdle = 1.3;       // times the least time, above which splits are weighed
+constexpr double kReadAgain = 0.25; // of computing, or longer waits for the third-level cache
+constexpr double kGain = 0.97;      // of the time of the whole nest, that a split must reach
+constexpr double kLoss = 1.05;      // the same with the cache to itself, if it gains otherwise
 constexpr std::int64_t kShortestPart = 8; // reduced points
 constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 17; // accumulators
@@ -45,6 +48,21 @@ double launch_seconds(const Target &target) {
 double joining_seconds(const cost::Estimate &estimate, const Target &target) {
   return has(target, Feature::EarlyLaunch) ? estimate.seconds - estimate.launch
                                            : following_seconds(estimate, target);
+}
+
+// The estimate of the same kernel where another thread, or another guest of a host, takes half of
+// the second-level cache.
+cost::Estimate crowded_estimate(const Nest &nest, const Candidate &candidate,
+                                const Target &target) {
+  if (target.lanes != LaneKind::Vector)
+    return candidate.estimate;
+  Target crowded = target;
+  crowded.l2_bytes /= 2;
+  return cost::predict(nest, candidate.schedule, crowded);
+}
+
+double crowded_seconds(const Nest &nest, const Candidate &candidate, const Target &target) {
+  return crowded_estimate(nest, candidate, target).seconds - candidate.estimate.seconds;
 }
 
 // What arithmetic at the peak of the units that the schedule uses and one trip over every slot
@@ -88,14 +106,16 @@ std::vector<WeighedSplit> ways_to_join(const Nest &nest, const ReductionSplit &s
     const nest::SplitNests nests = nest::split_reduction(nest, split, true);
     if (const std::optional<Joinable> inside = pick_joinable(nests.partial, nests.join, searches))
       ways.push_back({split, JoinIn::SameLaunch,
-                      following_seconds(inside->partial.estimate, target), inside->join_seconds});
+                      following_seconds(inside->partial.estimate, target), inside->join_seconds,
+                      crowded_seconds(nests.partial, inside->partial, target)});
   }
   if (join == JoinIn::SameLaunch && !ways.empty())
     return ways;
   const nest::SplitNests nests = nest::split_reduction(nest, split);
-  ways.insert(ways.begin(), {split, JoinIn::OwnLaunch,
-                             following_seconds(picker(nests.partial, searches).estimate, target),
-                             joining_seconds(picker(nests.join, searches).estimate, target)});
+  const Candidate partial = picker(nests.partial, searches);
+  ways.insert(ways.begin(), {split, JoinIn::OwnLaunch, following_seconds(partial.estimate, target),
+                             joining_seconds(picker(nests.join, searches).estimate, target),
+                             crowded_seconds(nests.partial, partial, target)});
   return ways;
 }
 
@@ -108,10 +128,12 @@ public:
     if (nest_.inputs.empty() || nest_.agg == program::Agg::Assign || most_parts() < 2)
       return std::move(choice_);
     const Candidate candidate = picker_(nest_, searches_);
+    const cost::Estimate crowded = crowded_estimate(nest_, candidate, target_);
     const double whole = following_seconds(candidate.estimate, target_);
-    choice_.weighed.push_back({{}, JoinIn::OwnLaunch, whole, 0});
-    best_ = whole * kGain;
-    if (whole < kIdle * least_seconds(nest_, candidate.schedule, target_))
+    choice_.weighed.push_back(
+        {{}, JoinIn::OwnLaunch, whole, 0, crowded.seconds - candidate.estimate.seconds});
+    best_ = kGain;
+    if (whole < kIdle * least_seconds(nest_, candidate.schedule, target_) && !reads_again(crowded))
       return std::move(choice_);
     for (const std::vector<IndexId> &order : orders())
       try_parts(order);
@@ -119,6 +141,12 @@ public:
   }
 
 private:
+  // On a processor: whether what a step of the outputs reads is more than a crowded second-level
+  // cache keeps for the next one. Parts of the reduction read less.
+  bool reads_again(const cost::Estimate &crowded) const {
+    return target_.lanes == LaneKind::Vector && crowded.memory > kReadAgain * crowded.compute;
+  }
+
   std::int64_t most_parts() const {
     const std::int64_t units = std::max(1, target_.compute_units);
     const std::int64_t scratch =
@@ -156,16 +184,25 @@ private:
     }
   }
 
-  // The sooner of both ways to join.
+  // Of the whole nest's time, with the cache to itself or crowded, whichever gains more: how much of
+  // it there is is not known. To itself it must not lose much.
+  double share_of_whole(const WeighedSplit &one) const {
+    const WeighedSplit &whole = choice_.weighed.front();
+    const double alone = one.total() / whole.total();
+    return alone > kLoss ? alone : std::min(alone, one.crowded_total() / whole.crowded_total());
+  }
+
+  // The sooner of both ways to join, as a share of the whole nest's time.
   double weigh(const ReductionSplit &split) {
     double least = 0;
     for (const WeighedSplit &weighed : ways_to_join(nest_, split, searches_, picker_, join_)) {
       choice_.weighed.push_back(weighed);
-      if (least == 0 || weighed.total() < least)
-        least = weighed.total();
-      if (weighed.total() >= best_)
+      const double share = share_of_whole(weighed);
+      if (least == 0 || share < least)
+        least = share;
+      if (share >= best_)
         continue;
-      best_ = weighed.total();
+      best_ = share;
       choice_.split = split;
       choice_.join = weighed.join;
     }
@@ -178,7 +215,7 @@ private:
   const JoinIn join_;
   Searches searches_;
   SplitChoice choice_;
-  double best_ = 0;
+  double best_ = 0; // share of the whole nest's time
 };
 
 } // namespace

@@ -2,7 +2,8 @@
 // Whether a nest's reduction is done in two kernels, and in how many parts: by the predicted time
 // of the whole nest against that of the partial and the joining nest, each with its launch. A split
 // is weighed where the whole nest is predicted to stay well above what the device's arithmetic and
-// memory allow, because its grid leaves units idle or its reduction is long.
+// memory allow, because its grid leaves units idle or its reduction is long; on a processor also
+// where what the reduction reads again is more than half of a second-level cache keeps.
 #pragma once
 
 #include <functional>
@@ -30,7 +31,10 @@ struct WeighedSplit {
   JoinIn join = JoinIn::OwnLaunch;
   double seconds = 0; // of the only kernel, or of the partial one
   double join_seconds = 0;
+  // Seconds more where another thread takes half of a core's second-level cache.
+  double crowded = 0;
   double total() const { return seconds + join_seconds; }
+  double crowded_total() const { return total() + crowded; }
 };
 
 struct SplitChoice {

@@ -93,6 +93,25 @@ TEST(ChooseSplit, AFullDeviceKeepsReductionsWhole) {
   EXPECT_TRUE(choice.split.empty());
 }
 
+// A 3x3 layer of many channels over few pixels: the filter of one vector of results is more than the
+// second-level cache keeps from one tile of pixels to the next.
+TEST(ChooseSplit, FiltersThatTheCacheDoesNotKeepGetParts) {
+  const auto layer = [](int channels) {
+    return nest::parse_nest(
+        fmt::format("nest conv {{\n  index m 384, y 11, x 19 | c {0}, r 3, s 3\n"
+                    "  slot 0 f32 {1}, 1 f32 {2}, 2 f32 80256\n"
+                    "  acc f32 = sum mul\n"
+                    "  in 0 + 0 [c:{0}*1, y + r - 1:11?*{3}, x + s - 1:19?*{0}]\n"
+                    "  in 1 + 0 const [m:384*{4}, c:{0}*9, r:3*3, s:3*1]\n"
+                    "  out 2 + 0 [m:384*1, y:11*7296, x:19*384]\n"
+                    "  post acc\n}}\n",
+                    channels, channels * 209, channels * 3456, channels * 19, channels * 9));
+  };
+  const search::SplitChoice choice = choose(layer(1792), "cpu_avx512");
+  EXPECT_GE(nest::part_count(choice.split), 2) << search::to_text(layer(1792), choice);
+  EXPECT_TRUE(choose(layer(192), "cpu_avx512").split.empty());
+}
+
 // A filter gradient of a 1x1 layer over eight images: parts whose inputs stay in the caches.
 TEST(ChooseSplit, ReductionsBeyondTheCachesOfACoreGetParts) {
   const nest::Nest nest = testing::filter_gradient_1x1(64, 256, 25088);
