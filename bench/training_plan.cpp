@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The launches of a training step's gradients on any row of devices/, as they are predicted: CSV of
 // microseconds, kernel and nodes; with --program the program that they are made of, with --launch N
-// all of one launch, with --memory what lies in memory when most does.
+// all of one launch, with --memory what lies in memory when most does, and with --arena-gb besides
+// which tensors are computed again, and why.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "model/plan/plan.h"
 #include "model/precision.h"
 #include "paths.h"
+#include "report/waiting.h"
 #include "target/device_rows.h"
 #include "target_device.h"
 #include "train/recipe.h"
@@ -60,6 +62,11 @@ void print_memory(const model::Compiled &compiled) {
              static_cast<double>(plan.arena_begin) * 1e-6);
 }
 
+void print_waiting(const model::Compiled &compiled) {
+  if (!compiled.waiting.empty())
+    fmt::print("{}", report::to_text(report::waiting_table(compiled.waiting, 20)));
+}
+
 void print_launches(const model::Compiled &compiled, const Target &target) {
   double sum = 0;
   fmt::print("us,parts,schedule,nest,nodes\n");
@@ -98,9 +105,10 @@ void run(const Options &options) {
   runtime::KernelCache cache("", [](const std::string &) {});
   search::KeptChoices kept(&cache, device.target());
   const model::Compiled compiled = model::choose_kernels(applied.program, device, kept, session);
-  if (options.memory)
+  if (options.memory) {
     print_memory(compiled);
-  else if (options.launch >= 0)
+    print_waiting(compiled);
+  } else if (options.launch >= 0)
     fmt::print("{}", launch::to_text(compiled.launches.at(at(options.launch)).launch));
   else
     print_launches(compiled, device.target());

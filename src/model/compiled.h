@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launch/launch.h"
+#include "model/plan/waiting.h"
 #include "model/session_stats.h"
 #include "package/package.h"
 #include "program/storage/storage.h"
@@ -27,7 +28,7 @@ struct Compiled {
   std::vector<Package> packages;        // built, ready to load
   int built = 0;                        // packages that were not in the cache
   int searched = 0;                     // choices that were not in the cache
-  int repeated = 0;                     // launches that compute again what memory was short for
+  std::vector<WaitingTensor> waiting;   // under a limit of memory: first what is computed again
   StartSeconds seconds;                 // of these parts
   const Package &package(const CompiledLaunch &launch) const { return packages[launch.package]; }
 };

@@ -425,6 +425,15 @@ TrainingMemory Trainer::State::memory() const {
   return memory;
 }
 
+std::vector<model::WaitingTensor> Trainer::waiting() const {
+  std::vector<model::WaitingTensor> all;
+  for (const auto &program : state_->gradients->programs()) {
+    const std::vector<model::WaitingTensor> &own = program->compiled().waiting;
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
 std::string Trainer::describe() const {
   const State &state = *state_;
   const TrainingMemory memory = this->memory();
@@ -440,9 +449,10 @@ std::string Trainer::describe() const {
                          state.gradients->is_together() ? ", normalised together" : "");
   if (state.workers() > 1)
     batch += fmt::format(" by {} workers, {} each", state.workers(), state.lanes);
-  int repeated = 0;
-  for (const auto &program : state.gradients->programs())
-    repeated += program->compiled().repeated;
+  const std::vector<model::WaitingTensor> tensors = waiting();
+  const auto repeated =
+      std::count_if(tensors.begin(), tensors.end(),
+                    [](const model::WaitingTensor &each) { return each.is_repeated; });
   const std::string again =
       repeated > 0 ? fmt::format(" ({} compute again what memory is short for)", repeated) : "";
   std::string exchange;

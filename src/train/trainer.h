@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "model/plan/waiting.h"
 #include "runtime/device.h"
 #include "runtime/store/kernel_cache.h"
 #include "train/checkpoint.h"
@@ -72,6 +73,8 @@ public:
   std::int64_t steps_per_epoch() const;
   const ParameterPool &parameters() const;
   TrainingMemory memory() const;
+  // Under steps.memory_gb: which tensors of a lane's gradients are computed again, and why.
+  std::vector<model::WaitingTensor> waiting() const;
   // What to do about steps that waited this share of the time for pictures (starvation.h).
   std::string starvation(double waited) const;
   // Lines for people: model, loss, data, step, memory.

@@ -9,6 +9,7 @@
 
 #include "report/kernels.h"
 #include "report/text_width.h"
+#include "report/waiting.h"
 
 namespace tilefuse::report {
 namespace {
@@ -33,6 +34,21 @@ TEST(Tables, AlignedAndQuoted) {
                                "all\n");
   EXPECT_EQ(to_csv(sample()),
             "n,wide,name\n1,w,\"a,b\"\n10,w,\"say \"\"x\"\"\x1b and much more of it\"\n");
+}
+
+TEST(Tables, SayWhichTensorsAreComputedAgain) {
+  const std::vector<model::WaitingTensor> tensors = {
+      {"Relu relu1", 2'500'000, true, 2'000'000, 4e-6, "cheapest of 3"},
+      {"Conv conv1", 4'000'000, false, 4'000'000, 80e-6, "enough is free"},
+      {"Conv conv2", 1'000'000, false, 0, 0, "its inputs would wait"},
+      {"Conv conv3", 500'000, false, 0, 0, "its inputs would wait"}};
+  EXPECT_EQ(to_text(waiting_table(tensors, 2)),
+            "again   MB  freed    us  us/MB  reason                 nodes\n"
+            "yes    2.5    2.0   4.0   2.00  cheapest of 3          Relu relu1\n"
+            "no     4.0    4.0  80.0  20.00  enough is free         Conv conv1\n"
+            "no     1.0                      its inputs would wait  Conv conv2\n"
+            "       0.5                      1 more are kept\n"
+            "                    4.0         1 are computed again\n");
 }
 
 TEST(Tables, FitTheTerminal) {

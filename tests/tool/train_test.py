@@ -315,6 +315,24 @@ class Mistakes(ToolTest):
         for verb in ("bench", "tune", "verify", "explain"):
             self.refuse(verb, RECIPE, "--precision", "f16", says=["--precision is of models; what a recipe trains stands in the recipe"])
 
+    def test_reasons_of_what_is_computed_again(self):
+        on_cpu = ("--device", "cpu", "--json")
+        whole = json.loads(self.succeed("explain", RECIPE, *on_cpu))
+        self.assertNotIn("waiting", whole)
+        needed = float(re.search(r"^memory +([0-9.]+) MB", whole["explanation"], re.MULTILINE).group(1))
+        limited = json.loads(self.succeed("explain", RECIPE, "--memory", 0.95e-3 * needed, *on_cpu))
+        waiting = limited["waiting"]
+        again = [tensor for tensor in waiting if tensor["again"]]
+        self.assertEqual(waiting[:len(again)], again)
+        self.assertIn(f"({len(again)} compute again what memory is short for)", limited["explanation"])
+        for tensor in again:
+            self.assertRegex(tensor["reason"], r"^cheapest of \d+(, from others)?$")
+            self.assertGreater(tensor["freed_bytes"], 0)
+            self.assertGreater(tensor["seconds"], 0)
+        for tensor in waiting[len(again):]:
+            self.assertEqual(tensor["reason"] == "enough is free", tensor["freed_bytes"] is not None, tensor)
+        self.refuse("explain", RECIPE, "--memory", "-1", says=["steps.memory_gb", "at least 0"])
+
     def test_checkpoint_of_another_model(self):
         folder = self.folder / "run"
         self.succeed("train", RECIPE, "-o", folder, "--steps", 2)

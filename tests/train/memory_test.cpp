@@ -3,6 +3,8 @@
 // that are copied ahead of their step are those of the step.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "train/counting_device.h"
 #include "train/shared.h"
@@ -77,6 +79,33 @@ TEST(TrainMemory, ALimitIsKeptAndChangesNoBit) {
   for (const auto &[name, tensor] : any)
     EXPECT_EQ(tensor.data, again.at(name).data) << name;
   EXPECT_THROW(run(0.01 * limit), Error);
+}
+
+// Of each tensor that waits it is said why: what is computed again comes first, and the rest could not be or need not.
+TEST(TrainMemory, SaysOfEachTensorWhyItWaits) {
+  if (is_shared_data_missing())
+    GTEST_SKIP() << "no shared data here";
+  runtime::Device *found = find_device("cpu");
+  ASSERT_NE(found, nullptr);
+  Recipe recipe = digits();
+  recipe.steps.batch = 256;
+  runtime::KernelCache cache("", [](const std::string &) {});
+  const Trainer any(recipe, *found, cache, {});
+  EXPECT_TRUE(any.waiting().empty());
+  recipe.steps.memory_gb = 0.9e-9 * static_cast<double>(any.memory().all());
+  const Trainer limited(recipe, *found, cache, {});
+  const std::vector<model::WaitingTensor> waiting = limited.waiting();
+  ASSERT_FALSE(waiting.empty());
+  EXPECT_TRUE(waiting.front().is_repeated);
+  EXPECT_FALSE(waiting.back().is_repeated);
+  EXPECT_TRUE(std::is_partitioned(waiting.begin(), waiting.end(),
+                                  [](const auto &each) { return each.is_repeated; }));
+  for (const model::WaitingTensor &each : waiting) {
+    EXPECT_FALSE(each.origin.empty());
+    EXPECT_LE(each.freed, each.bytes);
+    EXPECT_EQ(each.freed > 0, each.seconds > 0) << each.reason;
+    EXPECT_EQ(each.freed > 0, each.is_repeated || each.reason == "enough is free") << each.reason;
+  }
 }
 
 TEST(TrainFeed, BatchesAheadGiveTheSameBits) {

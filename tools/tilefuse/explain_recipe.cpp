@@ -6,6 +6,7 @@
 #include "api/engine.h"
 #include "api/training.h"
 #include "output.h"
+#include "report/waiting.h"
 #include "train/lanes/scaling.h"
 #include "train/trainer.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kWarmUps = 3; // steps before kernels are timed
 constexpr int kProfiled = 5;
+constexpr std::size_t kMostKept = 10; // tensors that are shown
 
 double step_seconds(train::Trainer &trainer) {
   for (int step = 0; step < kWarmUps; ++step)
@@ -26,24 +28,31 @@ double step_seconds(train::Trainer &trainer) {
 
 } // namespace
 
-report::Document explain_recipe(const std::string &file, const ModelOptions &on, int workers) {
-  const api::Training training{.recipe = api::read_recipe(file)};
-  train::check(training.recipe);
+report::Document explain_recipe(const std::string &file, const ModelOptions &on,
+                                const RecipeQuestions &asked) {
+  api::Training training{.recipe = api::read_recipe(file)};
+  train::Recipe &recipe = training.recipe;
+  if (!asked.memory.empty())
+    train::set(recipe, "steps.memory_gb=" + asked.memory);
+  train::check(recipe);
   api::Engine engine(on.device, on, log_to_stderr());
-  train::Trainer trainer(training.recipe, *engine.device, *engine.cache,
+  train::Trainer trainer(recipe, *engine.device, *engine.cache,
                          api::trainer_options(engine, training, {}));
+  report::Document document;
+  document.text("explanation",
+                fmt::format("device   {} ({}; {})\n{}", engine.device->name(),
+                            engine.device->target().name, engine.choice.why, trainer.describe()));
+  if (recipe.steps.memory_gb > 0)
+    document.table("waiting", report::waiting_table(trainer.waiting(), kMostKept));
   const train::ParameterPool &pool = trainer.parameters();
-  const double narrow = training.recipe.steps.parts == "bf16"
+  const double narrow = recipe.steps.parts == "bf16"
                             ? static_cast<double>(pool.trained) / static_cast<double>(pool.rows)
                             : 0;
   const train::ScalingStep step{.seconds = step_seconds(trainer),
                                 .bytes = pool.bytes(),
-                                .pictures = training.recipe.steps.batch,
+                                .pictures = recipe.steps.batch,
                                 .parts = 1 - narrow / 2};
-  report::Document document;
-  document.text("explanation", fmt::format("device   {} ({}; {})\n{}{}", engine.device->name(),
-                                           engine.device->target().name, engine.choice.why,
-                                           trainer.describe(), train::scaling_text(step, workers)));
+  document.text("scaling", train::scaling_text(step, asked.workers));
   return document;
 }
 

@@ -47,7 +47,7 @@ struct Arguments {
   std::int64_t fuse_quota = poly::StoryOptions().quota;
   std::size_t candidates = 0; // 0: as many as the cost's report shows by itself
   std::string html;           // a file, or empty
-  int workers = 8;            // at most, of a recipe's
+  RecipeQuestions recipe;
   OutputOptions out;
 };
 
@@ -207,6 +207,16 @@ report::Document explain(const Arguments &args) {
   return document;
 }
 
+void add_recipe_questions(CLI::App &verb, RecipeQuestions &asked) {
+  verb.add_option("--workers", asked.workers,
+                  "Of a recipe: how its step grows with workers, up to so many, on paper")
+      ->check(CLI::Range(1, 1 << 16));
+  verb.add_option("--memory", asked.memory,
+                  "Of a recipe: which tensors are computed again to keep to so many gigabytes, "
+                  "and why (steps.memory_gb)")
+      ->type_name("GB");
+}
+
 } // namespace
 
 void add_explain(CLI::App &app) {
@@ -217,6 +227,7 @@ void add_explain(CLI::App &app) {
                "  tilefuse explain model.onnx --html page.html\n"
                "  tilefuse explain model.onnx --kernel 3\n"
                "  tilefuse explain recipe.toml --workers 1024\n"
+               "  tilefuse explain recipe.toml --memory 5\n"
                "  tilefuse explain ops/gemm.tile --function gemm_nn --tensor \"A=f32[64, 32]\""
                " --tensor \"B=f32[32, 48]\"\n"
                "  tilefuse explain examples/plaidml_conv_relu.tile --cost plaidml --tensor"
@@ -224,9 +235,7 @@ void add_explain(CLI::App &app) {
   verb->add_option("file", args->file, "A Tile text, an ONNX model or a recipe of training")
       ->required();
   add_tile_options(*verb, args->tile);
-  verb->add_option("--workers", args->workers,
-                   "Of a recipe: how its step grows with workers, up to so many, on paper")
-      ->check(CLI::Range(1, 1 << 16));
+  add_recipe_questions(*verb, args->recipe);
   verb->add_option("--kernel,--layer", args->kernel,
                    "Number of a kernel in launch order, or name of a node in it; the kernels are "
                    "listed if not given")
@@ -277,9 +286,9 @@ void add_explain(CLI::App &app) {
       ->type_name("FILE");
   verb->callback([args, verb] {
     if (is_recipe(args->file)) {
-      static constexpr std::array kKnown = {"--workers"};
+      static constexpr std::array kKnown = {"--workers", "--memory"};
       check_recipe_options(*verb, kKnown);
-      print(explain_recipe(args->file, args->on, args->workers), args->out);
+      print(explain_recipe(args->file, args->on, args->recipe), args->out);
     } else if (args->html.empty()) {
       print(explain(*args), args->out);
     } else {

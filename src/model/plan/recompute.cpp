@@ -38,6 +38,7 @@ struct Repetition {
   BufferId buffer{};
   int reader = 0;
   std::int64_t bytes = 0; // that it frees at the fullest launch
+  std::int64_t held = 0;  // of inputs that wait in its place
   double seconds = 0;
   std::map<BufferId, BufferId> inputs; // copies that it reads in place of what is gone
   std::vector<int> moved;              // launches that must come in front of it
@@ -58,16 +59,37 @@ public:
   // Whether a tensor more is repeated.
   bool repeat_one() {
     std::optional<Repetition> best;
-    for (std::size_t b = 0; b < lives_.size(); ++b) {
-      const std::optional<Repetition> found = repetition(BufferId{static_cast<int>(b)});
+    int candidates = 0;
+    for (const BufferId id : waiting()) {
+      const std::optional<Repetition> found = repetition(id);
+      candidates += found ? 1 : 0;
       if (found && (!best || found->price() < best->price()))
         best = found;
     }
     if (!best)
       return false;
+    compiled_.waiting.push_back(decided(*best, candidates));
     apply(*best);
     follow();
     return true;
+  }
+
+  // Why what still waits at the fullest launch is not repeated, the largest first.
+  void explain_kept() {
+    const auto first = static_cast<std::ptrdiff_t>(compiled_.waiting.size());
+    for (const BufferId id : waiting()) {
+      WaitingTensor kept = described(id);
+      const std::optional<Repetition> found = repetition(id, &kept.reason);
+      if (found) {
+        kept.freed = found->bytes;
+        kept.seconds = found->seconds;
+        kept.reason = "enough is free";
+      }
+      compiled_.waiting.push_back(std::move(kept));
+    }
+    std::stable_sort(
+        compiled_.waiting.begin() + first, compiled_.waiting.end(),
+        [](const WaitingTensor &a, const WaitingTensor &b) { return a.bytes > b.bytes; });
   }
 
 private:
@@ -107,13 +129,40 @@ private:
     return compiled_.launches[at(of.writers.back())].launch.parts[of.part];
   }
 
-  // The buffer is written whole, once, by a part that can be launched by itself.
-  bool can_be_repeated(BufferId id) {
+  // Buffers that share memory and are not used while most is alive, but before and after.
+  std::vector<BufferId> waiting() const {
+    std::vector<BufferId> found;
+    for (std::size_t b = 0; b < lives_.size(); ++b)
+      if (is_shared(compiled_.stored.buffers[b]) && lives_[b].is_alive(fullest_) &&
+          !std::binary_search(lives_[b].uses.begin(), lives_[b].uses.end(), fullest_))
+        found.push_back(BufferId{static_cast<int>(b)});
+    return found;
+  }
+
+  WaitingTensor described(BufferId id) {
+    return {.origin = writer(life(id)).placed.origin, .bytes = bytes_of(info(id)), .reason = {}};
+  }
+
+  WaitingTensor decided(const Repetition &made, int of) {
+    WaitingTensor again = described(made.buffer);
+    again.is_repeated = true;
+    again.freed = made.bytes;
+    again.seconds = made.seconds;
+    again.reason = fmt::format("cheapest of {}{}", of, made.inputs.empty() ? "" : ", from others");
+    return again;
+  }
+
+  // Why the buffer is not written whole, once, by a part that can be launched by itself; else null.
+  const char *why_not(BufferId id) {
     const Life &of = life(id);
-    if (!is_shared(info(id)) || of.writers.size() != 1 || copies_.count(id) != 0 || is_copy(id))
-      return false;
+    if (of.writers.size() != 1)
+      return "several kernels write it";
+    if (copies_.count(id) != 0 || is_copy(id))
+      return "computed again already";
     const launch::Launch &launch = launches()[at(of.writers.front())].launch;
-    return !launch.join && writer(of).place == launch::Place::Blocks;
+    if (launch.join)
+      return "its kernel joins parts";
+    return writer(of).place == launch::Place::Blocks ? nullptr : "runs in another's blocks";
   }
 
   bool is_copy(BufferId id) const {
@@ -121,19 +170,25 @@ private:
                        [&](const auto &copy) { return copy.second == id; });
   }
 
-  std::optional<Repetition> repetition(BufferId id) {
-    const Life &of = life(id);
-    if (!of.is_alive(fullest_) || !can_be_repeated(id) ||
-        std::binary_search(of.uses.begin(), of.uses.end(), fullest_))
+  // Of a buffer that waits; nothing, and why, where there is none that frees memory.
+  std::optional<Repetition> repetition(BufferId id, std::string *why = nullptr) {
+    const auto none = [&](const char *reason) {
+      if (why != nullptr)
+        *why = reason;
       return std::nullopt;
+    };
+    if (const char *reason = why_not(id))
+      return none(reason);
+    const Life &of = life(id);
     Repetition made{.buffer = id,
                     .reader = *std::upper_bound(of.uses.begin(), of.uses.end(), fullest_),
                     .bytes = bytes_of(info(id))};
     for (const BufferId input : poly::read_buffers(writer(of).placed))
       if (!supply(made, input))
-        return std::nullopt;
+        return none("its inputs change before");
+    made.bytes -= made.held;
     if (made.bytes <= 0)
-      return std::nullopt;
+      return none("its inputs would wait");
     made.seconds = seconds_of(id);
     return made;
   }
@@ -158,7 +213,7 @@ private:
     if (copy != copies_.end() && comes_in_front(made, copy->second))
       made.inputs[input] = copy->second;
     else if (of.uses.back() < fullest_)
-      made.bytes -= bytes_of(info(input));
+      made.held += bytes_of(info(input));
     return true;
   }
 
@@ -212,7 +267,6 @@ private:
       ++behind;
     }
     launches().insert(behind, std::move(again));
-    ++compiled_.repeated;
   }
 
   Compiled &compiled_;
@@ -240,9 +294,10 @@ void fit_arena(Compiled &compiled, const runtime::Device &device, std::int64_t m
     const Plan plan = make_plan(compiled, device.alignment());
     const std::int64_t needed = plan.activation_bytes - plan.arena_begin;
     if (needed <= most_bytes)
-      return;
+      break;
     gaps += needed - most_bytes;
   }
+  repeater.explain_kept();
 }
 
 } // namespace tilefuse::model

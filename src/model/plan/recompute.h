@@ -24,8 +24,8 @@
 namespace tilefuse::model {
 
 // Repeats launches until buffers that share memory need `most_bytes` of it at most; says of each in
-// its notes what it frees and takes. Requires `most_bytes` > 0. Error{Limit} where no more can be
-// repeated: what is needed at least.
+// its notes what it frees and takes, and of every tensor that waits why it is repeated or kept.
+// Requires `most_bytes` > 0. Error{Limit} where no more can be repeated: what is needed at least.
 void fit_arena(Compiled &compiled, const runtime::Device &device, std::int64_t most_bytes);
 
 } // namespace tilefuse::model
