@@ -233,9 +233,12 @@ void Loader::State::prepare(std::int64_t number) {
   const std::int64_t first = (step % per_epoch * share.round + place_of_round) * options.batch;
   slot.batch.step = step;
   slot.batch.epoch = step / per_epoch;
-  if (options.is_training)
-    slot.batch.mix =
+  if (options.is_training) {
+    std::vector<float> &drawn = slot.batch.drawn;
+    drawn =
         draw_mix(options.mixing, source.form(), options.seed, step * share.round + place_of_round);
+    drawn.resize(drawn.size() + at(options.batch * options.paths.branches));
+  }
   slot.batch.count = std::min(options.batch, source.count() - first);
   slot.taken = slot.filled = slot.damaged = 0;
   slot.failure = nullptr;
@@ -280,8 +283,13 @@ bool Loader::State::fill_place(Slot &slot, std::int64_t place, LoaderTimes &time
   const bool is_whole = read(number, pixels, slot.batch.labels[at(place)]);
   const double read_seconds = watch.seconds();
   times.reading += read_seconds;
-  if (options.is_training)
+  if (options.is_training) {
     augment(options.augment, source.form(), options.seed, slot.batch.epoch, number, pixels);
+    const std::span<float> factors = std::span(slot.batch.drawn)
+                                         .last(at(options.batch * options.paths.branches))
+                                         .subspan(at(place * options.paths.branches));
+    draw_paths(options.paths, options.seed, slot.batch.epoch, number, factors);
+  }
   times.augmenting += watch.seconds() - read_seconds;
   return is_whole;
 }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "data/augment.h"
+#include "data/drop_path.h"
 #include "data/mix.h"
 #include "data/source.h"
 
@@ -27,7 +28,9 @@ struct Batch {
   std::int64_t count = 0;           // pictures; less than the batch only in evaluation's last
   std::vector<std::uint8_t> pixels; // (batch, y, x, channel), zeros behind `count`
   std::vector<std::int32_t> labels; // (batch), -1 behind `count`
-  std::vector<float> mix;           // mix.h; empty where pictures are not mixed
+  // What its pictures are mixed by (mix.h), where they are; then by picture the factors of its
+  // residual branches (drop_path.h).
+  std::vector<float> drawn;
 };
 
 // Which batches a loader gives. A round is so many batches one behind the other, in training those
@@ -44,6 +47,7 @@ struct LoaderOptions {
   std::uint64_t seed = 0;
   Augment augment = {};        // of training alone
   Mixing mixing = {};          // the same
+  DropPath paths = {};         // the same
   int threads = 0;             // 0: as many as there are cores
   std::int64_t first_step = 0; // not 0 in a run that goes on
   std::int64_t steps = 0;      // of the whole run, the last is steps - 1; 0: one epoch

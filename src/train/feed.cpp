@@ -11,7 +11,7 @@ namespace {
 
 std::span<const std::byte> bytes_of(const data::Batch &batch, std::size_t port) {
   if (port == 2)
-    return std::as_bytes(std::span(batch.mix));
+    return std::as_bytes(std::span(batch.drawn));
   return port == 0 ? std::as_bytes(std::span(batch.pixels))
                    : std::as_bytes(std::span(batch.labels));
 }

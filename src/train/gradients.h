@@ -30,7 +30,8 @@
 
 namespace tilefuse::train {
 
-inline constexpr std::size_t kMostFed = 3; // the first inputs: pictures, labels, perhaps a mix
+inline constexpr std::size_t kMostFed =
+    3; // the first inputs: pictures, labels, perhaps what is drawn
 
 // The program by a precision, and its segments. Where it is cut, maps are joined before, lest each of
 // them crosses.
@@ -68,7 +69,7 @@ public:
 
   std::size_t fed() const { return fed_count_; } // inputs that are a batch's
   std::int64_t fed_bytes() const;                // of a lane
-  // Where a lane has its pictures (0), labels (1) and mix (2), and leaves what it learned.
+  // Where a lane has its pictures (0), labels (1) and what is drawn (2), and leaves what it learned.
   runtime::Binding input(int lane, std::size_t port) const;
   runtime::Binding learned(int lane) const { return learned_[set_of(lane)]; }
   // Programs of a lane, in order.

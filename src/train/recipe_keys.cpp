@@ -71,6 +71,7 @@ const auto kKeys = std::to_array<RecipeKey>({
      kParameters<&Recipe::Parameters::batch_norm>,
      {},
      "train|frozen|synced"},
+    {"parameters.drop_path", kParameters<&Recipe::Parameters::drop_path>, kBelowOne},
 
     {"optimizer.kind", kOptimizer<&Recipe::Optimizer::kind>, {}, "sgd|adamw|lars|lamb"},
     {"optimizer.rate", kOptimizer<&Recipe::Optimizer::rate>},

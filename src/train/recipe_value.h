@@ -50,6 +50,8 @@ struct Recipe {
     std::int64_t classes = 0;                    // of a new head; 0: the model's
     std::string init;                            // "kaiming": drawn anew; "": as the file has them
     std::string batch_norm = "train";            // or "frozen", "synced"
+    double drop_path =
+        0; // that the last residual branch is left out of a picture (data/drop_path.h)
     friend bool operator==(const Parameters &, const Parameters &) = default;
   } parameters;
 

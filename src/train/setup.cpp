@@ -37,6 +37,7 @@ Task task_of(const Recipe &recipe, const data::Source &source) {
           .loss = recipe.loss,
           .rounds_gradients = recipe.steps.parts == "bf16",
           .is_mixed = mixing_of(recipe).is_on(),
+          .drops_paths = recipe.parameters.drop_path > 0,
           .lanes = recipe.parameters.batch_norm == "synced" ? recipe.steps.lanes : 1};
 }
 
@@ -68,13 +69,14 @@ program::HostTensor Setup::initial(const onnx_import::Parameter &parameter) cons
 }
 
 data::LoaderOptions loader_options(const Recipe &recipe, const StepRange &range, int workers,
-                                   int rank) {
+                                   int rank, std::int64_t branches) {
   const std::int64_t own = recipe.steps.lanes / workers;
   return {.batch = recipe.steps.batch,
           .is_training = true,
           .seed = recipe.seed,
           .augment = {.pad_crop = recipe.augment.pad_crop, .flip = recipe.augment.flip},
           .mixing = mixing_of(recipe),
+          .paths = {.rate = recipe.parameters.drop_path, .branches = branches},
           .threads = recipe.data.threads,
           .first_step = range.first,
           .steps = range.steps,

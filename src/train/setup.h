@@ -46,8 +46,9 @@ struct StepRange {
   std::int64_t first = 0;
   std::int64_t steps = 0; // of the whole run
 };
-// Of each step those lanes that `rank` of `workers` workers has.
+// Of each step those lanes that `rank` of `workers` workers has; `branches` are the step's
+// (StepProgram).
 data::LoaderOptions loader_options(const Recipe &recipe, const StepRange &range, int workers,
-                                   int rank);
+                                   int rank, std::int64_t branches);
 
 } // namespace tilefuse::train

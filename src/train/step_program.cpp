@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,6 +16,7 @@
 #include "program/gradient/gradient.h"
 #include "program/host_tensor.h"
 #include "tile/tile.h"
+#include "train/residual.h"
 
 namespace tilefuse::train {
 namespace {
@@ -97,13 +100,19 @@ public:
     const TensorId logits = program_.outputs.front();
     program_.outputs.erase(program_.outputs.begin());
     const std::size_t lane_sums = program_.inputs.size() - 1 - pool_.entries.size();
+    if (is_training)
+      add_drawn();
     read_pictures();
     add_loss(logits);
     auto &outputs = program_.outputs;
     std::rotate(outputs.end() - 2 - static_cast<std::ptrdiff_t>(lane_sums), outputs.end() - 2,
                 outputs.end());
     program::verify(program_);
-    return {std::move(program_), is_mixed_ ? std::size_t{3} : std::size_t{2}, classes_, lane_sums};
+    return {.program = std::move(program_),
+            .fed = drawn_ ? std::size_t{3} : std::size_t{2},
+            .classes = classes_,
+            .branches = branches_,
+            .lane_sums = lane_sums};
   }
 
 private:
@@ -117,6 +126,35 @@ private:
   std::vector<TensorId> apply(const std::string &function, const std::vector<TensorId> &args,
                               const tile::Attributes &attributes = {}) {
     return library_.instantiate(function, args, attributes, program_, function);
+  }
+
+  // What the host draws for a batch, and the residual branches that some of it is for.
+  void add_drawn() {
+    std::vector<Branch> branches;
+    if (task_.drops_paths) {
+      branches = residual_branches(program_, program_.inputs.front());
+      if (branches.empty())
+        throw Error(ErrorCode::Unsupported, "'parameters.drop_path' leaves residual branches out; "
+                                            "the model has no sum of one with what it skips");
+    }
+    branches_ = static_cast<std::int64_t>(branches.size());
+    const std::int64_t mix = is_mixed_ ? task_.picture.height + task_.picture.width : 0;
+    if (mix + branches_ == 0)
+      return;
+    drawn_ = add_input("drawn", DType::F32, {mix + task_.batch * branches_}, 1);
+    for (std::int64_t path = branches_ - 1; path >= 0; --path) // those in front stay in place
+      drop(branches[at(path)], {{"AT", mix}, {"PATHS", branches_}, {"PATH", path}});
+  }
+
+  void drop(const Branch &branch, const tile::Attributes &path) {
+    std::vector<program::Statement> &statements = program_.statements;
+    const std::size_t before = statements.size();
+    const TensorId whole =
+        std::get<program::Map>(statements[branch.statement].body).operands[branch.operand];
+    const TensorId dropped = apply("drop_path", {whole, *drawn_}, path).front();
+    std::get<program::Map>(statements[branch.statement].body).operands[branch.operand] = dropped;
+    const auto sum = statements.begin() + static_cast<std::ptrdiff_t>(branch.statement);
+    std::rotate(sum, statements.begin() + static_cast<std::ptrdiff_t>(before), statements.end());
   }
 
   // What was the model's input is computed of bytes.
@@ -136,8 +174,7 @@ private:
     const bool last = has_channels_last(picture_input(model_), form);
     TensorId numbers = pictures;
     if (is_mixed_) {
-      const TensorId mix = add_input("mix", DType::F32, {form.height + form.width}, 1);
-      const std::vector<TensorId> mixed = apply("mixed", {pictures, mix});
+      const std::vector<TensorId> mixed = apply("mixed", {pictures, *drawn_});
       numbers = mixed.front();
       own_share_ = mixed.back();
     }
@@ -203,6 +240,8 @@ private:
   Program program_;
   bool is_mixed_ = false;
   TensorId own_share_{}; // of a label, where they are mixed
+  std::optional<TensorId> drawn_;
+  std::int64_t branches_ = 0;
   std::int64_t classes_ = 0;
 };
 
@@ -261,7 +300,11 @@ StepProgram gradients_program(const onnx_import::Model &model, const ParameterPo
   if (task.rounds_gradients)
     round_gradients(program, pool);
   program.name += " gradients";
-  return {std::move(program), step.fed, step.classes, 2 * step.lane_sums};
+  return {.program = std::move(program),
+          .fed = step.fed,
+          .classes = step.classes,
+          .branches = step.branches,
+          .lane_sums = 2 * step.lane_sums};
 }
 
 StepProgram evaluation_program(const onnx_import::Model &model, const ParameterPool &pool,

@@ -22,7 +22,8 @@ struct Task {
   std::vector<double> std;  // the same; none: 1
   Recipe::Loss loss;
   bool rounds_gradients = false; // to numbers that bf16 has
-  bool is_mixed = false;         // pictures come with a mix (data/mix.h)
+  bool is_mixed = false;         // pictures are mixed (data/mix.h)
+  bool drops_paths = false;      // residual branches are left out (data/drop_path.h)
   std::int64_t lanes = 1;        // whose batches are normalised together
 };
 
@@ -30,11 +31,12 @@ struct StepProgram {
   program::Program program;
   std::size_t fed = 2;       // the first inputs, which are a batch's
   std::int64_t classes = 0;  // that the model tells apart; labels are below
+  std::int64_t branches = 0; // residual ones, that are left out of some pictures
   std::size_t lane_sums = 0; // the last outputs, of one lane, and over all lanes the last inputs
 };
 
-// Inputs: pictures u8[N, H, W, C], labels i32[N], where they are mixed the mix f32[H + W], the pool's parameters in order, the loss scale
-// f32[1]. Outputs: by parameter its gradient times the scale, or of a statistic the batch's; then
+// Inputs: pictures u8[N, H, W, C], labels i32[N], what is drawn for them, where anything is, f32[D]
+// (data::Batch), the pool's parameters in order, the loss scale f32[1]. Outputs: by parameter its gradient times the scale, or of a statistic the batch's; then
 // loss f32[1], the mean over the batch, and hits f32[1], how many pictures are classified right.
 // With several lanes, lane sums follow: first the normalisations', then the gradients by what they
 // are over all lanes, in the same order.

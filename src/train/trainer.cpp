@@ -96,6 +96,7 @@ struct Trainer::State : Setup {
   std::optional<data::Loader> loader; // from the step that it was made at
   std::optional<Feed> feed;           // of its batches
   std::int64_t classes = 0;
+  std::int64_t branches = 0; // that the steps leave out
   std::int64_t step = 0;
   int skips = 0; // in a row
 
@@ -211,6 +212,7 @@ void Trainer::State::compile_gradients() {
   placed.push_back({{true, metrics}, metric(kLoss)});
   placed.push_back({{true, metrics + 1}, metric(kHits)});
   classes = step_program.classes;
+  branches = step_program.branches;
   Compilation how = compilation();
   std::int64_t left = most_memory() - memory().all();
   for (bool fits = false; !fits;) {
@@ -363,7 +365,7 @@ runtime::Binding Trainer::State::metric(Metric which) const {
 
 void Trainer::State::make_loader() {
   feed.reset();
-  loader.emplace(*training, loader_options(recipe, {step, steps()}, workers(), rank()));
+  loader.emplace(*training, loader_options(recipe, {step, steps()}, workers(), rank(), branches));
   feed.emplace(*loader, device, *gradients, classes);
 }
 

@@ -23,14 +23,15 @@ HostTensor tensor_of(const program::Tensor &form, const void *data) {
 }
 
 // What the first step reads.
-std::vector<HostTensor> first_inputs(const Setup &setup, const program::Program &program) {
-  data::Loader loader(*setup.training, loader_options(setup.recipe, {0, 1}, 1, 0));
+std::vector<HostTensor> first_inputs(const Setup &setup, const StepProgram &step) {
+  const program::Program &program = step.program;
+  data::Loader loader(*setup.training, loader_options(setup.recipe, {0, 1}, 1, 0, step.branches));
   const data::Batch &batch = loader.next();
   std::vector<HostTensor> inputs;
   inputs.push_back(tensor_of(program[program.inputs[0]], batch.pixels.data()));
   inputs.push_back(tensor_of(program[program.inputs[1]], batch.labels.data()));
-  if (setup.task.is_mixed)
-    inputs.push_back(tensor_of(program[program.inputs[2]], batch.mix.data()));
+  if (!batch.drawn.empty())
+    inputs.push_back(tensor_of(program[program.inputs[2]], batch.drawn.data()));
   for (const PooledParameter &entry : setup.pool.entries)
     inputs.push_back(setup.initial(entry.parameter));
   const float scale = static_cast<float>(setup.first_scale());
@@ -77,8 +78,8 @@ StepVerification verify_step(const Recipe &recipe, runtime::Device &device,
   StepVerification result;
   result.gradients = step.lane_sums > 0
                          ? verify_segments(step, recipe.precision, device, cache, options)
-                         : verify(step.program, recipe.precision, first_inputs(setup, step.program),
-                                  device, cache, options);
+                         : verify(step.program, recipe.precision, first_inputs(setup, step), device,
+                                  cache, options);
   result.update = verify(update.program, "f32", {}, device, cache, options);
   return result;
 }

@@ -43,6 +43,7 @@ struct Drawn {
   std::int64_t step, epoch, count;
   std::vector<std::uint8_t> pixels;
   std::vector<std::int32_t> labels;
+  std::vector<float> drawn;
   bool operator==(const Drawn &) const = default;
 };
 
@@ -51,7 +52,7 @@ std::vector<Drawn> draw(const Source &source, const LoaderOptions &options) {
   std::vector<Drawn> all;
   while (loader.more()) {
     const Batch &batch = loader.next();
-    all.push_back({batch.step, batch.epoch, batch.count, batch.pixels, batch.labels});
+    all.push_back({batch.step, batch.epoch, batch.count, batch.pixels, batch.labels, batch.drawn});
   }
   return all;
 }
@@ -60,6 +61,7 @@ constexpr LoaderOptions kTraining = {.batch = 30,
                                      .is_training = true,
                                      .seed = 7,
                                      .augment = {.pad_crop = 1, .flip = true},
+                                     .paths = {.rate = 0.5, .branches = 3},
                                      .threads = 2,
                                      .steps = 20};
 
@@ -84,6 +86,10 @@ TEST(Loader, PicturesAreAugmentedByTheirNumber) {
       augment(kTraining.augment, source.form(), 7, batch.epoch, batch.labels[i], pixels);
       EXPECT_TRUE(std::equal(pixels.begin(), pixels.end(),
                              batch.pixels.begin() + static_cast<std::ptrdiff_t>(i * 40)));
+      std::vector<float> factors(3);
+      draw_paths(kTraining.paths, 7, batch.epoch, batch.labels[i], factors);
+      EXPECT_TRUE(std::equal(factors.begin(), factors.end(),
+                             batch.drawn.begin() + static_cast<std::ptrdiff_t>(i * 3)));
     }
 }
 

@@ -11,7 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/durable_file.h"
+#include "base/index.h"
 #include "data/npy.h"
 #include "onnx/import.h"
 #include "program/host_tensor.h"
@@ -184,7 +187,7 @@ struct Mixed {
 
 Mixed first_mixed(const Recipe &recipe) {
   const Setup setup(recipe);
-  data::Loader loader(*setup.training, loader_options(recipe, {0, 1}, 1, 0));
+  data::Loader loader(*setup.training, loader_options(recipe, {0, 1}, 1, 0, 0));
   const data::Batch &batch = loader.next();
   const auto [height, width, channels] = setup.task.picture;
   const std::int64_t count = recipe.steps.batch;
@@ -195,7 +198,7 @@ Mixed first_mixed(const Recipe &recipe) {
     program::set(made.own, n, batch.labels[n]);
     program::set(made.others, n, batch.labels[count - 1 - n]);
     for (std::int64_t i = 0; i < height * width; ++i) {
-      const double share = batch.mix[i / width] * batch.mix[height + i % width];
+      const double share = batch.drawn[i / width] * batch.drawn[height + i % width];
       made.taken += share / static_cast<double>(count * height * width);
       const auto pixel = [&](std::int64_t of) { return batch.pixels[of * height * width + i]; };
       program::set(made.pictures, n * height * width + i,
@@ -235,6 +238,58 @@ TEST_F(TrainerTest, MixesPicturesAndLabels) {
     std::printf("mixup %g, cutmix %g: %.3f taken, loss %.6f, want %.6f\n", mixup, cutmix,
                 mixed.taken, loss, want);
   }
+}
+
+// A branch ends in a normalisation, which its factor may multiply as well: of each picture by itself such a network,
+// judged, has the picture's loss.
+TEST_F(TrainerTest, LeavesBranchesOutOfPictures) {
+  Recipe recipe = mnist_recipe();
+  recipe.model = shared_model("cifar_resnet20");
+  recipe.data.train = cifar("train_10000");
+  recipe.data.test.clear();
+  recipe.data.mean = {0.4914, 0.4822, 0.4465};
+  recipe.data.std = {0.2023, 0.1994, 0.2010};
+  recipe.steps.batch = 2;
+  recipe.parameters.batch_norm = "frozen";
+  recipe.parameters.drop_path = 0.8;
+  const double loss = Trainer(recipe, device(), cache_, {}).run_step().loss;
+  constexpr std::int64_t kBlocks = 9;
+  const Setup setup(recipe);
+  data::Loader loader(*setup.training, loader_options(recipe, {0, 1}, 1, 0, kBlocks));
+  const data::Batch batch = loader.next();
+  ASSERT_EQ(batch.drawn.size(), 2 * kBlocks);
+  EXPECT_NE(std::count(batch.drawn.begin(), batch.drawn.end(), 0.0F), 0);
+  recipe.parameters.drop_path = 0;
+  double want = 0;
+  for (std::int64_t n = 0; n < 2; ++n) {
+    const Folder folder;
+    program::HostTensor picture = program::make_host_tensor("picture", DType::U8, {1, 32, 32, 3});
+    std::memcpy(picture.data.data(), &batch.pixels[at(n * 3072)], 3072);
+    program::HostTensor label = program::make_host_tensor("label", DType::I32, {1});
+    program::set(label, 0, batch.labels[at(n)]);
+    write_durably(folder / "picture.npy", data::to_npy(picture));
+    write_durably(folder / "label.npy", data::to_npy(label));
+    recipe.data.test = "npy:" + (folder / "picture.npy") + "," + (folder / "label.npy");
+    Trainer trainer(recipe, device(), cache_, {});
+    Checkpoint state = trainer.snapshot();
+    for (std::int64_t block = 0; block < kBlocks; ++block)
+      for (const char *what : {"weight", "bias"}) {
+        program::HostTensor &tensor = state.content.tensors.at(
+            fmt::format("layer{}.{}.bn2.{}", block / 3 + 1, block % 3, what));
+        for (std::int64_t c = 0; c < program::elems(tensor.shape); ++c)
+          program::set(tensor, c, program::get(tensor, c) * batch.drawn[at(n * kBlocks + block)]);
+      }
+    trainer.restore(state);
+    want += trainer.evaluate().loss / 2;
+  }
+  EXPECT_NEAR(loss, want, 1e-5 * want);
+  recipe.model = mnist_recipe().model;
+  recipe.data = mnist_recipe().data;
+  recipe.parameters.drop_path = 0.5;
+  EXPECT_NE(error_of([&] {
+              Trainer(recipe, device(), cache_, {});
+            }).find("the model has no sum of one with what it skips"),
+            std::string::npos);
 }
 
 TEST_F(TrainerTest, LeavesFrozenParametersAlone) {
