@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "program/renaming.h"
 
 namespace tilefuse::program {
 namespace {
@@ -23,33 +24,6 @@ std::vector<bool> find_live(const Program &program) {
         live[at(id)] = true;
   return live;
 }
-
-class Renaming {
-public:
-  explicit Renaming(std::vector<TensorId> to) : to_(std::move(to)) {}
-
-  void operator()(TensorId &id) const { id = to_[at(id)]; }
-
-  void operator()(Statement &statement) const {
-    (*this)(statement.out);
-    std::visit([&](auto &body) { rename(body); }, statement.body);
-  }
-
-private:
-  void rename(View &view) const { (*this)(view.in); }
-  void rename(Map &map) const {
-    for (TensorId &operand : map.operands)
-      (*this)(operand);
-  }
-  void rename(Contraction &contraction) const {
-    for (Access &access : contraction.in)
-      (*this)(access.tensor);
-    if (contraction.init)
-      (*this)(*contraction.init);
-  }
-
-  std::vector<TensorId> to_;
-};
 
 } // namespace
 

@@ -95,6 +95,9 @@ const auto kKeys = std::to_array<RecipeKey>({
 
     {"loss.kind", kLoss<&Recipe::Loss::kind>, {}, "cross_entropy|mse|bce"},
     {"loss.smoothing", kLoss<&Recipe::Loss::smoothing>, kBelowOne},
+    {"loss.teacher", kLoss<&Recipe::Loss::teacher>, {}, "", true},
+    {"loss.teacher_share", kLoss<&Recipe::Loss::teacher_share>, {0, 1}},
+    {"loss.temperature", kLoss<&Recipe::Loss::temperature>, kPositive},
 
     {"keep.log_steps", kKeep<&Recipe::Keep::log_steps>},
     {"keep.every_steps", kKeep<&Recipe::Keep::every_steps>},

@@ -84,6 +84,9 @@ struct Recipe {
   struct Loss {
     std::string kind = "cross_entropy"; // or mse, bce
     double smoothing = 0;
+    std::string teacher;        // an ONNX file whose scores are learned from too; empty: none
+    double teacher_share = 0.5; // of the loss
+    double temperature = 1;     // that scores are divided by, the teacher's and one's own
     friend bool operator==(const Loss &, const Loss &) = default;
   } loss;
 

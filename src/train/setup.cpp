@@ -50,9 +50,14 @@ std::unique_ptr<data::Source> open_pictures(const Recipe &recipe, const std::str
 
 Setup::Setup(const Recipe &given)
     : recipe(given), bytes(model_bytes(recipe)), model(bytes, folder_of(recipe)),
+      teacher(recipe.loss.teacher.empty()
+                  ? nullptr
+                  : std::make_unique<onnx_import::Model>(recipe.loss.teacher)),
       training(open_pictures(recipe, recipe.data.train)),
       test(open_pictures(recipe, recipe.data.test)),
-      pool(make_pool(chosen(model, recipe.parameters))), task(task_of(recipe, *training)) {}
+      pool(make_pool(chosen(model, recipe.parameters))), task(task_of(recipe, *training)) {
+  task.teacher = teacher.get();
+}
 
 std::int64_t Setup::steps() const {
   const std::int64_t all = steps_per_epoch() * recipe.steps.epochs;

@@ -21,6 +21,7 @@ struct Setup {
   Recipe recipe;
   std::string bytes; // of the model that the recipe names, with a new head where it says so
   onnx_import::Model model;
+  std::unique_ptr<onnx_import::Model> teacher; // may be null
   std::unique_ptr<data::Source> training;
   std::unique_ptr<data::Source> test; // may be null
   ParameterPool pool;

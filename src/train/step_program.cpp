@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -13,6 +14,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "model/passes.h"
+#include "program/append.h"
 #include "program/gradient/gradient.h"
 #include "program/host_tensor.h"
 #include "tile/tile.h"
@@ -97,6 +99,7 @@ public:
       options.parameters.push_back(entry.parameter.name);
     program_ = model_.program(library_, options);
     is_mixed_ = is_training && task_.is_mixed;
+    teacher_ = is_training ? task_.teacher : nullptr;
     const TensorId logits = program_.outputs.front();
     program_.outputs.erase(program_.outputs.begin());
     const std::size_t lane_sums = program_.inputs.size() - 1 - pool_.entries.size();
@@ -164,24 +167,49 @@ private:
     program_.inputs.erase(program_.inputs.begin());
     const TensorId pictures =
         add_input("pictures", DType::U8, {task_.batch, form.height, form.width, form.channels}, 0);
+    const std::size_t before = program_.statements.size();
+    numbers_ = pictures;
+    if (is_mixed_) {
+      const std::vector<TensorId> mixed = apply("mixed", {pictures, *drawn_});
+      numbers_ = mixed.front();
+      own_share_ = mixed.back();
+    }
+    add_image(picture_input(model_));
+    define(image, before);
+  }
+
+  // The pictures as the input of a model has them, but for its type.
+  TensorId add_image(const Declared &input) {
+    const data::PictureForm &form = task_.picture;
     std::vector<double> factor = per_channel(task_.std, form.channels, 1, "std");
     std::vector<double> addend = per_channel(task_.mean, form.channels, 0, "mean");
     for (std::size_t c = 0; c < factor.size(); ++c) {
       addend[c] = -addend[c] / factor[c];
       factor[c] = 1 / (255 * factor[c]);
     }
-    const std::size_t before = program_.statements.size();
-    const bool last = has_channels_last(picture_input(model_), form);
-    TensorId numbers = pictures;
-    if (is_mixed_) {
-      const std::vector<TensorId> mixed = apply("mixed", {pictures, *drawn_});
-      numbers = mixed.front();
-      own_share_ = mixed.back();
-    }
-    apply(last ? "pictures" : "pictures_by_channel",
-          {numbers, add_constant(program_, "picture factor", factor),
-           add_constant(program_, "picture addend", addend)});
-    define(image, before);
+    return apply(has_channels_last(input, form) ? "pictures" : "pictures_by_channel",
+                 {numbers_, add_constant(program_, "picture factor", factor),
+                  add_constant(program_, "picture addend", addend)})
+        .front();
+  }
+
+  // What the teacher makes of the same pictures, as it is at inference.
+  TensorId add_teacher() {
+    const Declared &input = picture_input(*teacher_);
+    onnx_import::Options options;
+    options.input_shapes[input.name] = picture_shape(input, task_);
+    options.rebinds_batch = true;
+    options.outputs = {teacher_->logits()};
+    const Program whole = teacher_->program(library_, options);
+    TensorId image = add_image(input);
+    if (input.type != DType::F32)
+      image = apply(fmt::format("cast_{}", to_string(input.type)), {image}).front();
+    const TensorId scores =
+        as_scores(program::append(program_, whole, std::span(&image, 1)).front());
+    if (program_[scores].shape.back() != classes_)
+      throw Error(ErrorCode::Shape, fmt::format("the teacher tells {} classes apart, the model {}",
+                                                program_[scores].shape.back(), classes_));
+    return scores;
   }
 
   // The last statement makes `id`, and those from `begin` on come first.
@@ -200,7 +228,8 @@ private:
                 statements.end());
   }
 
-  void add_loss(TensorId logits) {
+  // Logits as f32[batch, classes].
+  TensorId as_scores(TensorId logits) {
     const program::Shape shape = program_[logits].shape;
     if ((shape.size() != 2 && shape.size() != 4) || shape.front() != task_.batch ||
         !is_float(program_[logits].type))
@@ -208,12 +237,15 @@ private:
                   fmt::format("the model's first output is [{}]; the loss takes [batch, classes] "
                               "of a float type",
                               fmt::join(shape, ", ")));
-    classes_ = program::elems(shape) / task_.batch;
     TensorId scores = logits;
     if (shape.size() == 4)
       scores = apply("as_rows", {logits}).front();
-    if (program_[scores].type != DType::F32)
-      scores = apply("cast_f32", {scores}).front();
+    return program_[scores].type == DType::F32 ? scores : apply("cast_f32", {scores}).front();
+  }
+
+  void add_loss(TensorId logits) {
+    const TensorId scores = as_scores(logits);
+    classes_ = program_[scores].shape.back();
     const TensorId labels = add_input("labels", DType::I32, {task_.batch}, 1);
     tile::Attributes attributes;
     if (task_.loss.kind == "cross_entropy")
@@ -225,6 +257,12 @@ private:
     if (is_mixed_) {
       const TensorId others = loss_by(apply("labels_of_others", {labels}).front());
       loss = apply("mixed_loss", {loss, others, own_share_}).front();
+    }
+    if (teacher_ != nullptr) {
+      const TensorId taught =
+          apply("teacher_loss", {scores, add_teacher()}, {{"TEMPERATURE", task_.loss.temperature}})
+              .front();
+      loss = apply("taught_loss", {loss, taught}, {{"SHARE", task_.loss.teacher_share}}).front();
     }
     const TensorId hits = apply("count_hits", {scores, labels}).front();
     program_[loss].name = "loss";
@@ -239,6 +277,8 @@ private:
   tile::Library library_;
   Program program_;
   bool is_mixed_ = false;
+  const onnx_import::Model *teacher_ = nullptr;
+  TensorId numbers_{};   // of pictures, mixed where they are
   TensorId own_share_{}; // of a label, where they are mixed
   std::optional<TensorId> drawn_;
   std::int64_t branches_ = 0;

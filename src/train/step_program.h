@@ -21,10 +21,11 @@ struct Task {
   std::vector<double> mean; // per channel, of pixels in [0, 1]; none: 0
   std::vector<double> std;  // the same; none: 1
   Recipe::Loss loss;
-  bool rounds_gradients = false; // to numbers that bf16 has
-  bool is_mixed = false;         // pictures are mixed (data/mix.h)
-  bool drops_paths = false;      // residual branches are left out (data/drop_path.h)
-  std::int64_t lanes = 1;        // whose batches are normalised together
+  const onnx_import::Model *teacher = nullptr; // that outlives the task; null: none
+  bool rounds_gradients = false;               // to numbers that bf16 has
+  bool is_mixed = false;                       // pictures are mixed (data/mix.h)
+  bool drops_paths = false;                    // residual branches are left out (data/drop_path.h)
+  std::int64_t lanes = 1;                      // whose batches are normalised together
 };
 
 struct StepProgram {

@@ -457,18 +457,23 @@ std::string Trainer::describe() const {
                     [](const model::WaitingTensor &each) { return each.is_repeated; });
   const std::string again =
       repeated > 0 ? fmt::format(" ({} compute again what memory is short for)", repeated) : "";
+  std::string teacher;
+  if (state.teacher)
+    teacher = fmt::format("teacher  {}, {} of the loss at temperature {}\n",
+                          std::filesystem::path(state.recipe.loss.teacher).stem().string(),
+                          state.recipe.loss.teacher_share, state.recipe.loss.temperature);
   std::string exchange;
   if (state.exchange)
     exchange = fmt::format("exchange {}\n", to_text(state.buckets, state.turn_launches()));
-  return fmt::format("model    {}: {}\n"
+  return fmt::format("model    {}: {}\n{}"
                      "data     {}; order by seed {}\n"
                      "step     {} launches{}, {}, {} steps an epoch\n{}"
                      "memory   {:.1f} MB: activations {:.1f}, parameters and optimiser {:.1f}, "
                      "constants {:.1f}\n",
                      std::filesystem::path(state.recipe.model).stem().string(), summary(state.pool),
-                     data, state.recipe.seed, state.launches, again, batch, state.steps_per_epoch(),
-                     exchange, mb(memory.all()), mb(memory.activations), mb(memory.parameters),
-                     mb(memory.constants));
+                     teacher, data, state.recipe.seed, state.launches, again, batch,
+                     state.steps_per_epoch(), exchange, mb(memory.all()), mb(memory.activations),
+                     mb(memory.parameters), mb(memory.constants));
 }
 
 std::string Trainer::starvation(double waited) const {

@@ -240,6 +240,42 @@ TEST_F(TrainerTest, MixesPicturesAndLabels) {
   }
 }
 
+// One's own scores teach nothing: the loss of labels is left, and its gradient, each by its share. Another network's do.
+TEST_F(TrainerTest, LearnsFromATeacher) {
+  Recipe recipe = mnist_recipe();
+  recipe.data.test.clear();
+  recipe.parameters.batch_norm = "frozen";
+  recipe.augment.mixup = 0.2;
+  const StepReport alone = Trainer(recipe, device(), cache_, {}).run_step();
+  recipe.loss.teacher = recipe.model;
+  recipe.loss.teacher_share = 0.25;
+  recipe.loss.temperature = 3;
+  const StepReport taught = Trainer(recipe, device(), cache_, {}).run_step();
+  EXPECT_NEAR(taught.loss, 0.75 * alone.loss, 1e-5);
+  EXPECT_NEAR(taught.gradient_norm, 0.75 * alone.gradient_norm, 1e-4 * alone.gradient_norm);
+
+  recipe.augment = {};
+  recipe.parameters.init = "kaiming";
+  recipe.parameters.batch_norm = "train";
+  recipe.loss.teacher_share = 1;
+  Trainer learner(recipe, device(), cache_, {});
+  EXPECT_NE(learner.describe().find("teacher  model, 1 of the loss at temperature 3\n"),
+            std::string::npos);
+  const double before = learner.run_step().loss;
+  double last = 0;
+  for (int step = 0; step < 60; ++step)
+    last = learner.run_step().loss;
+  EXPECT_LT(last, 0.5 * before);
+  std::printf("taught alone: loss %.3f, %.3f behind 60 steps\n", before, last);
+
+  recipe.parameters.init.clear();
+  recipe.loss.teacher = shared_model("cifar_resnet20");
+  EXPECT_NE(error_of([&] {
+              Trainer(recipe, device(), cache_, {});
+            }).find("input 'input' of the model takes"),
+            std::string::npos);
+}
+
 // A branch ends in a normalisation, which its factor may multiply as well: of each picture by itself such a network,
 // judged, has the picture's loss.
 TEST_F(TrainerTest, LeavesBranchesOutOfPictures) {
@@ -254,7 +290,7 @@ TEST_F(TrainerTest, LeavesBranchesOutOfPictures) {
   recipe.parameters.drop_path = 0.8;
   const double loss = Trainer(recipe, device(), cache_, {}).run_step().loss;
   constexpr std::int64_t kBlocks = 9;
-  const Setup setup(recipe);
+  const train::Setup setup(recipe);
   data::Loader loader(*setup.training, loader_options(recipe, {0, 1}, 1, 0, kBlocks));
   const data::Batch batch = loader.next();
   ASSERT_EQ(batch.drawn.size(), 2 * kBlocks);
