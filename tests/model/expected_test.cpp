@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bounds of what correct kernels may store.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string_view>
 
 #include "model/oracle/expected.h"
 #include "model/oracle/kernel_case.h"
 
 namespace tilefuse::nest {
 namespace {
+
+const std::vector<std::vector<std::int64_t>> kFirst = {{0}};
 
 // The exact sum, 0.625 and a little more than half a unit in the last place, is rounded up. A
 // kernel that stores the accumulator in half precision first meets a tie, and stores 0.625.
@@ -27,7 +31,7 @@ TEST(Expected, ValuesThatRoundedTwiceAreWithinTheirBound) {
   store_element(slots[0].data(), DType::F32, 0, 0x1p-3 + 0x1p-12 + 0x1p-15);
   store_element(slots[1].data(), DType::F16, 0, 0.5);
   const std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
-  const Expectation want = Expected(nest, spans).at({0});
+  const Expectation want = Expected(nest, spans, kFirst).at({0});
   EXPECT_EQ(want.value, 0.625 + 0x1p-11);
   EXPECT_LE(std::fabs(0.625 - want.value), want.bound);
   EXPECT_LT(want.bound, 0x1p-10); // two units are wrong
@@ -51,11 +55,44 @@ TEST(Expected, LongProductsHaveABound) {
     one.values = values;
     std::vector<std::vector<std::byte>> slots = model::make_slots(one);
     const std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
-    const Expected expected(one.group.anchor, spans);
-    for (std::int64_t a = 0; a < 21; ++a) {
-      const Expectation want = expected.at({a});
+    Random random(1);
+    const std::vector<std::vector<std::int64_t>> points =
+        output_points(one.group.anchor, 21, random);
+    const Expected expected(one.group.anchor, spans, points);
+    for (const std::vector<std::int64_t> &point : points) {
+      const Expectation want = expected.at(point);
       EXPECT_NE(want.value, 0);
-      EXPECT_LE(want.bound, std::fabs(want.value) / 64) << a;
+      EXPECT_LE(want.bound, std::fabs(want.value) / 64) << point.front();
+    }
+  }
+}
+
+// What is expected at a point does not depend on the others that are asked for.
+TEST(Expected, OnePointReadsWhatItNeeds) {
+  model::KernelCase one;
+  one.values = model::Values::Reals;
+  for (const std::string_view comb : {"sum mul", "max mul", "product mul", "sum equal"}) {
+    one.group.anchor = parse_nest(fmt::format(R"(nest padded {{
+  index x 40, m 3 | r 3, c 2
+  slot 0 f32 80, 1 f32 18, 2 f32 120
+  acc f32 = {}
+  in 0 + 0 [x + r - 1:40?*2, c:2*1]
+  in 1 + 0 [m:3*6, r:3*2, c:2*1]
+  out 2 + 0 [x:40*3, m:3*1]
+  post acc
+}})",
+                                              comb));
+    one.schedule = schedule::scalar_schedule(one.group.anchor);
+    std::vector<std::vector<std::byte>> slots = model::make_slots(one);
+    const std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
+    Random random(1);
+    const std::vector<std::vector<std::int64_t>> points =
+        output_points(one.group.anchor, 120, random);
+    const Expected all(one.group.anchor, spans, points);
+    for (const std::vector<std::int64_t> &point : points) {
+      const Expectation alone = Expected(one.group.anchor, spans, {&point, 1}).at(point);
+      EXPECT_EQ(alone.value, all.at(point).value) << comb;
+      EXPECT_EQ(alone.bound, all.at(point).bound) << comb;
     }
   }
 }
@@ -75,7 +112,7 @@ TEST(Expected, ProductsOfLargeFactorsHaveNone) {
   for (std::int64_t i = 0; i < 256; ++i)
     store_element(slots[0].data(), DType::F32, i, i % 2 == 0 ? 2 : 0.5);
   const std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
-  const Expectation want = Expected(nest, spans).at({0});
+  const Expectation want = Expected(nest, spans, kFirst).at({0});
   EXPECT_EQ(want.value, 1);
   EXPECT_TRUE(std::isinf(want.bound));
 }

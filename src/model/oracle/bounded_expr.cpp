@@ -98,9 +98,11 @@ Bounded evaluate_call(const Expr &expr, const ExprPoint &point, Coarse coarse) {
   std::array<Bounded, kMostArguments> args{};
   std::array<double, kMostArguments> at{};
   const std::size_t count = expr.args.size();
+  std::size_t exact = 0; // a bit for each
   for (std::size_t k = 0; k < count; ++k) {
     args[k] = bounded(expr.args[k], point, allowed_below(expr.op, coarse));
     at[k] = args[k].value;
+    exact |= static_cast<std::size_t>(args[k].error == 0) << k;
   }
   if (is_bitwise(expr.op))
     return {number_of(evaluate_bits(expr.op, expr.type, whole_of(at[0], expr.type),
@@ -111,6 +113,8 @@ Bounded evaluate_call(const Expr &expr, const ExprPoint &point, Coarse coarse) {
   const std::span<const double> used(at.data(), count);
   Bounded result{evaluate(expr.op, used, integer), 0};
   for (std::size_t corner = 0; corner < (std::size_t{1} << count); ++corner) {
+    if ((corner & exact) != 0)
+      continue; // both ends are one
     for (std::size_t k = 0; k < count; ++k)
       at[k] = args[k].value + ((corner >> k) & 1 ? args[k].error : -args[k].error);
     result.error = std::max(result.error, distance(result.value, evaluate(expr.op, used, integer)));

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/index.h"
+#include "model/oracle/read_elements.h"
 #include "nest/evaluate/accumulate.h"
 #include "nest/evaluate/accumulate_term.h"
 #include "nest/index.h"
@@ -16,7 +17,6 @@ namespace {
 
 using program::Agg;
 using program::Comb;
-using Bytes = std::vector<std::byte>;
 
 // Sums past this may wrap, and partial products of more sums, or past this power of 2, may leave the
 // range of floats: nothing is promised.
@@ -42,20 +42,6 @@ Nest at_point(Nest nest, const std::vector<std::int64_t> &point) {
   return nest;
 }
 
-// Elements of a type that float holds exactly, as float: accumulate() reads those in place.
-Bytes widened(Slot &slot, const Bytes &from, bool magnitudes) {
-  const bool is_exact = size_bytes(slot.type) < 4 || slot.type == DType::F32;
-  if (!is_exact && !magnitudes)
-    return from;
-  Bytes to(static_cast<std::size_t>(slot.elems) * sizeof(float));
-  for (std::int64_t i = 0; i < slot.elems; ++i) {
-    const double value = load_element(from.data(), slot.type, i);
-    store_element(to.data(), DType::F32, i, magnitudes ? std::fabs(value) : value);
-  }
-  slot.type = DType::F32;
-  return to;
-}
-
 // The next float that is no less.
 float no_less(double value) {
   const auto nearest = static_cast<float>(value);
@@ -65,21 +51,12 @@ float no_less(double value) {
 }
 
 // Magnitudes as floats become what they may be where the elements are not exact.
-void widen_by(Bytes &magnitudes, const std::vector<double> &errors) {
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    store_element(magnitudes.data(), DType::F32, at,
-                  no_less(load_element(magnitudes.data(), DType::F32, at) + errors[i]));
-  }
-}
-
-std::int64_t element_of(const Nest &nest, const Operand &operand,
-                        const std::vector<std::int64_t> &point) {
-  const Linear at = flat(operand, nest.indices.size());
-  std::int64_t element = at.constant;
-  for (std::size_t i = 0; i < point.size(); ++i)
-    element += at.coeff[i] * point[i];
-  return element;
+void widen_by(std::span<std::byte> magnitudes, const std::vector<double> &errors,
+              const ReadElements &read) {
+  read.for_each([&](std::int64_t i) {
+    store_element(magnitudes.data(), DType::F32, i,
+                  no_less(load_element(magnitudes.data(), DType::F32, i) + errors[at(i)]));
+  });
 }
 
 double reduced_points(const Nest &nest) {
@@ -92,48 +69,80 @@ double reduced_points(const Nest &nest) {
 } // namespace
 
 Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots,
-                   double input_roundoff, const SlotErrors &errors)
-    : nest_(nest), input_roundoff_(input_roundoff), values_{nest, {}}, magnitudes_{nest, {}} {
-  for (std::size_t s = 0; s < nest.slots.size(); ++s) {
-    slots_.emplace_back(slots[s].begin(), slots[s].end());
-    const auto reads = [&](auto first, auto last) {
-      return std::any_of(first, last, [&](const Operand &in) { return in.slot == SlotId(s); });
-    };
-    const auto first_position = nest.inputs.end() - static_cast<std::ptrdiff_t>(positions(nest));
-    const bool is_value = reads(nest.inputs.begin(), first_position);
-    const bool is_read = is_value || reads(first_position, nest.inputs.end());
-    values_.slots.push_back(is_read ? widened(values_.nest.slots[s], slots_[s], false) : Bytes());
-    magnitudes_.slots.push_back(is_read ? widened(magnitudes_.nest.slots[s], slots_[s], is_value)
-                                        : Bytes());
-    if (is_value && s < errors.size())
-      widen_by(magnitudes_.slots.back(), errors[s]);
-  }
+                   std::span<const std::vector<std::int64_t>> points, double input_roundoff,
+                   const SlotErrors &errors)
+    : nest_(nest), input_roundoff_(input_roundoff), slots_(slots.begin(), slots.end()),
+      values_{nest, {}}, magnitudes_{nest, {}} {
+  const std::vector<ReadElements> read = read_elements(nest, points);
+  widen_inputs(read, errors);
   if (nest.agg == Agg::Product && nest.comb != Comb::Term)
-    add_exponents();
+    add_exponents(read);
   magnitudes_.nest.agg = Agg::Sum;
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
-    add_drift(k, errors);
+    add_drift(k, read, errors);
+}
+
+// Room that the system gives where it is written.
+std::span<std::byte> Expected::floats(std::int64_t elems) {
+  const std::size_t bytes = static_cast<std::size_t>(elems) * sizeof(float);
+  made_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+  return {made_.back().get(), bytes};
+}
+
+// Elements of a type that float holds exactly, as float: accumulate() reads those in place.
+std::span<std::byte> Expected::widened(Slot &slot, std::span<std::byte> from,
+                                       const ReadElements &read, bool magnitudes) {
+  const bool is_exact = size_bytes(slot.type) < 4 || slot.type == DType::F32;
+  if (!magnitudes && (!is_exact || slot.type == DType::F32))
+    return from;
+  const std::span<std::byte> to = floats(slot.elems);
+  read.for_each([&](std::int64_t i) {
+    const double value = load_element(from.data(), slot.type, i);
+    store_element(to.data(), DType::F32, i, magnitudes ? std::fabs(value) : value);
+  });
+  slot.type = DType::F32;
+  return to;
+}
+
+void Expected::widen_inputs(const std::vector<ReadElements> &read, const SlotErrors &errors) {
+  const auto first_position = nest_.inputs.end() - static_cast<std::ptrdiff_t>(positions(nest_));
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    const SlotId id{static_cast<int>(s)};
+    const auto reads = [&](auto first, auto last) {
+      return std::any_of(first, last, [&](const Operand &in) { return in.slot == id; });
+    };
+    const bool is_value = reads(nest_.inputs.begin(), first_position);
+    values_.slots.push_back(widened(values_.nest.slots[id], slots_[s], read[s], false));
+    magnitudes_.slots.push_back(
+        widened(magnitudes_.nest.slots[id], slots_[s], read[s], is_value));
+    if (is_value && s < errors.size() && !errors[s].empty())
+      widen_by(magnitudes_.slots.back(), errors[s], read[s]);
+  }
 }
 
 // Factors above 1 as their logarithms, and below; elements of 0 make a product 0 whatever the others are.
-void Expected::add_exponents() {
+void Expected::add_exponents(const std::vector<ReadElements> &read) {
   for (const bool is_above : {true, false}) {
     Inputs exponents = magnitudes_;
     exponents.nest.agg = Agg::Sum;
     if (nest_.comb == Comb::Mul)
       exponents.nest.comb = Comb::Add;
-    for (Bytes &slot : exponents.slots)
-      for (std::size_t i = 0; i < slot.size() / sizeof(float); ++i) {
-        const double factor = load_element(slot.data(), DType::F32, static_cast<std::int64_t>(i));
+    for (std::size_t s = 0; s < exponents.slots.size(); ++s) {
+      const std::span<std::byte> from = magnitudes_.slots[s];
+      exponents.slots[s] = floats(nest_.slots[static_cast<SlotId>(s)].elems);
+      read[s].for_each([&](std::int64_t i) {
+        const double factor = load_element(from.data(), DType::F32, i);
         const double exponent = factor == 0 || (factor > 1) != is_above ? 0 : std::log2(factor);
-        store_element(slot.data(), DType::F32, static_cast<std::int64_t>(i), std::fabs(exponent));
-      }
+        store_element(exponents.slots[s].data(), DType::F32, i, std::fabs(exponent));
+      });
+    }
     exponents_.push_back(std::move(exponents));
   }
 }
 
 // The nest that carries the errors of an input to the accumulator, each input in a slot of its own.
-void Expected::add_drift(std::size_t input, const SlotErrors &errors) {
+void Expected::add_drift(std::size_t input, const std::vector<ReadElements> &read,
+                         const SlotErrors &errors) {
   const auto slot = static_cast<std::size_t>(nest_.inputs[input].slot);
   if (slot >= errors.size() || errors[slot].empty())
     return;
@@ -142,17 +151,21 @@ void Expected::add_drift(std::size_t input, const SlotErrors &errors) {
   if (nest_.agg != Agg::Sum)
     drift.nest.agg = Agg::Max;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
-    const auto from = static_cast<std::size_t>(nest_.inputs[k].slot);
-    Bytes bytes = magnitudes_.slots[from];
+    const SlotId id = nest_.inputs[k].slot;
+    const auto from = static_cast<std::size_t>(id);
     const bool is_position = k + positions(nest_) >= nest_.inputs.size();
     const bool multiplies = nest_.comb == Comb::Mul || nest_.comb == Comb::Pick;
-    if (k == input || (!multiplies && !is_position))
-      std::fill(bytes.begin(), bytes.end(), std::byte{0});
-    if (k == input)
-      widen_by(bytes, errors[slot]);
     drift.nest.inputs[k].slot = static_cast<SlotId>(k);
-    drift.nest.slots.push_back(magnitudes_.nest.slots[from]);
-    drift.slots.push_back(std::move(bytes));
+    drift.nest.slots.push_back(magnitudes_.nest.slots[id]);
+    drift.slots.push_back(magnitudes_.slots[from]);
+    if (k != input && (multiplies || is_position))
+      continue;
+    drift.nest.slots.back().type = DType::F32;
+    drift.slots.back() = floats(nest_.slots[id].elems);
+    read[from].for_each(
+        [&](std::int64_t i) { store_element(drift.slots.back().data(), DType::F32, i, 0); });
+    if (k == input)
+      widen_by(drift.slots.back(), errors[slot], read[from]);
   }
   drifts_.push_back(std::move(drift));
 }
@@ -170,20 +183,14 @@ double Expected::drift(const std::vector<std::int64_t> &point) const {
 }
 
 double Expected::accumulated(const Inputs &inputs, const std::vector<std::int64_t> &point) const {
-  std::vector<std::span<std::byte>> spans; // only read, but accumulate() shares evaluate()'s type
-  for (const Bytes &slot : inputs.slots)
-    spans.emplace_back(const_cast<std::byte *>(slot.data()), slot.size());
-  return accumulate(at_point(inputs.nest, point), spans).front();
+  return accumulate(at_point(inputs.nest, point), inputs.slots).front();
 }
 
 Bounded Expected::accumulated_terms(const std::vector<std::int64_t> &point) const {
-  std::vector<std::span<std::byte>> spans; // only read
-  for (const Bytes &slot : slots_)
-    spans.emplace_back(const_cast<std::byte *>(slot.data()), slot.size());
   const Nest one = at_point(nest_, point);
-  Bounded sum{accumulate(one, spans).front(), 0};
+  Bounded sum{accumulate(one, slots_).front(), 0};
   double magnitudes = 0;
-  for_each_row(one, spans, [&](const auto &operands, std::int64_t, std::int64_t) {
+  for_each_row(one, slots_, [&](const auto &operands, std::int64_t, std::int64_t) {
     ExprPoint at;
     for (std::size_t i = 0; i < operands.front().size(); ++i) {
       at.operands.clear();
@@ -237,7 +244,7 @@ Expectation Expected::at(const std::vector<std::int64_t> &point) const {
   for (const Operand &extra : nest_.extras) {
     const auto slot = static_cast<std::size_t>(extra.slot);
     values.operands.push_back(
-        load_element(slots_[slot].data(), nest_.slots[slot].type, element_of(nest_, extra, point)));
+        load_element(slots_[slot].data(), nest_.slots[slot].type, element_of(flat(extra, nest_.indices.size()), point)));
   }
   const DType type = type_of(nest_, nest_.out);
   const Bounded result = evaluate_bounded(program::cast(nest_.post, type), values);
@@ -245,7 +252,7 @@ Expectation Expected::at(const std::vector<std::int64_t> &point) const {
   store_element(&stored, type, 0, result.value);
   const double held = load_element(&stored, type, 0);
   const double rounded = std::isfinite(held) ? std::fabs(held - result.value) : 0;
-  return {element_of(nest_, nest_.out, point), held,
+  return {element_of(flat(nest_.out, nest_.indices.size()), point), held,
           result.error + storage_error(type, result.value) + rounded};
 }
 

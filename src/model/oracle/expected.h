@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -31,35 +32,45 @@ struct Expectation {
 // By slot and element, how far from the value given a correct kernel's may be; empty where exact.
 using SlotErrors = std::vector<std::vector<double>>;
 
+class ReadElements; // read_elements.h
+
+// Of a nest at some points of its output indices; only elements that these read cost anything.
 class Expected {
 public:
-  // `slots` are as they are before the kernel runs; they are copied. `input_roundoff` is the
+  // `slots` are as they are before the kernel runs, and outlive this. `input_roundoff` is the
   // relative error with which each input of a product may be read.
-  Expected(const Nest &nest, std::span<const std::span<std::byte>> slots, double input_roundoff = 0,
+  Expected(const Nest &nest, std::span<const std::span<std::byte>> slots,
+           std::span<const std::vector<std::int64_t>> points, double input_roundoff = 0,
            const SlotErrors &errors = {});
 
-  // At one point of the output indices.
+  // At one of the points. May be called by several threads.
   Expectation at(const std::vector<std::int64_t> &point) const;
 
 private:
-  // What accumulate() reads: a nest without post-ops, and its slots.
+  // What accumulate() reads: a nest without post-ops, and its slots, which it only reads.
   struct Inputs {
     Nest nest;
-    std::vector<std::vector<std::byte>> slots;
+    std::vector<std::span<std::byte>> slots;
   };
-  void add_drift(std::size_t input, const SlotErrors &errors);
+  std::span<std::byte> floats(std::int64_t elems);
+  std::span<std::byte> widened(Slot &slot, std::span<std::byte> from, const ReadElements &read,
+                               bool magnitudes);
+  void widen_inputs(const std::vector<ReadElements> &read, const SlotErrors &errors);
+  void add_drift(std::size_t input, const std::vector<ReadElements> &read,
+                 const SlotErrors &errors);
   double accumulated(const Inputs &inputs, const std::vector<std::int64_t> &point) const;
   double drift(const std::vector<std::int64_t> &point) const;
   // Of a nest with a term: the accumulator, with the errors of its terms and of their sum.
   Bounded accumulated_terms(const std::vector<std::int64_t> &point) const;
   double accumulator_bound(double value, const std::vector<std::int64_t> &point) const;
-  void add_exponents();
+  void add_exponents(const std::vector<ReadElements> &read);
   // Of a product: no partial product, in whatever order, leaves the range of normal numbers.
   bool is_in_range(const std::vector<std::int64_t> &point) const;
 
   Nest nest_;
   double input_roundoff_;
-  std::vector<std::vector<std::byte>> slots_;
+  std::vector<std::span<std::byte>> slots_;
+  std::vector<std::unique_ptr<std::byte[]>> made_; // elements that no point reads are not written
   Inputs values_;
   Inputs magnitudes_; // every element replaced by its magnitude, every aggregation by a sum
   std::vector<Inputs> exponents_; // of a product: factors above 1 as log2, and below, to be summed

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/index.h"
+#include "base/thread_pool.h"
 #include "nest/index.h"
 #include "poly/row_group.h"
 
@@ -77,6 +78,15 @@ Point point_of(const nest::Nest &nest, std::int64_t element) {
     rest %= out.coeff[i];
   }
   return point;
+}
+
+// Few where starting them takes longer than evaluating the points.
+int threads_for(const nest::Nest &nest, std::size_t points) {
+  constexpr double kPointsOfThread = 1 << 16;
+  double work = static_cast<double>(points);
+  for (const nest::IndexId i : nest::reduced_indices(nest))
+    work *= static_cast<double>(nest::extent(nest, i));
+  return static_cast<int>(std::clamp(work / kPointsOfThread, 1.0, static_cast<double>(available_threads())));
 }
 
 class Expecting {
@@ -154,10 +164,11 @@ private:
       slots.push_back(slots_[slot]);
       errors.push_back(errors_[slot]);
     }
-    const nest::Expected expected(nest, slots, input_roundoff_, errors);
-    std::vector<nest::Expectation> all;
-    for (const Point &point : points)
-      all.push_back(expected.at(point));
+    const nest::Expected expected(nest, slots, points, input_roundoff_, errors);
+    std::vector<nest::Expectation> all(points.size());
+    ThreadPool pool(threads_for(nest, points.size()));
+    pool.parallel_for(static_cast<std::int64_t>(points.size()),
+                      [&](int, std::int64_t i) { all[at(i)] = expected.at(points[at(i)]); });
     return all;
   }
 

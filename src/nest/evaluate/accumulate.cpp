@@ -23,19 +23,17 @@ using program::Comb;
 
 constexpr std::size_t kMaxInputs = 3;
 
-// The elements of an input's slot: floats of a plain combination in place, else a converted copy
-// rounded to the type they are compared in.
+// The elements of an input's slot: floats in place where `may_stay`, else a converted copy rounded to
+// the type they are compared in.
 class Elements {
 public:
-  Elements(const Nest &nest, std::size_t input, std::span<const std::byte> bytes) {
+  Elements(const Nest &nest, std::size_t input, std::span<const std::byte> bytes, bool may_stay) {
     const Slot &slot = slot_of(nest, nest.inputs[input]);
-    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
-    const bool compares = program::compares(nest.comb);
-    if (slot.type == DType::F32 && address % alignof(float) == 0 && !compares) {
+    if (may_stay && is_floats(slot, bytes)) {
       floats_ = reinterpret_cast<const float *>(bytes.data());
       return;
     }
-    const bool rounds = compares && input_type(nest, input) == DType::F32;
+    const bool rounds = program::compares(nest.comb) && input_type(nest, input) == DType::F32;
     copy_.resize(static_cast<std::size_t>(slot.elems));
     for (std::int64_t i = 0; i < slot.elems; ++i) {
       const double value = load_element(bytes.data(), slot.type, i);
@@ -43,6 +41,10 @@ public:
     }
   }
 
+  static bool is_floats(const Slot &slot, std::span<const std::byte> bytes) {
+    const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+    return slot.type == DType::F32 && address % alignof(float) == 0;
+  }
   bool is_float() const { return floats_ != nullptr; }
   const void *data() const { return floats_ ? static_cast<const void *>(floats_) : copy_.data(); }
 
@@ -78,7 +80,7 @@ template <Agg agg> double aggregate(double acc, double value) {
 template <Agg agg, Comb comb, class A, class B> void run_row(const Row &row) {
   const A *a = static_cast<const A *>(row.a) + row.at_a;
   const B *b = static_cast<const B *>(row.b) + row.at_b;
-  const double *c = comb == Comb::Select ? static_cast<const double *>(row.c) + row.at_c : nullptr;
+  const A *c = comb == Comb::Select ? static_cast<const A *>(row.c) + row.at_c : nullptr;
   const auto value = [&](std::int64_t i) {
     const auto left = static_cast<double>(a[i * row.step_a]);
     if constexpr (comb == Comb::None)
@@ -90,7 +92,7 @@ template <Agg agg, Comb comb, class A, class B> void run_row(const Row &row) {
     else if constexpr (comb == Comb::Equal)
       return left == static_cast<double>(b[i * row.step_b]) ? 1.0 : 0.0;
     else
-      return left == static_cast<double>(b[i * row.step_b]) ? c[i * row.step_c] : 0.0;
+      return left == static_cast<double>(b[i * row.step_b]) ? static_cast<double>(c[i * row.step_c]) : 0.0;
   };
   double *acc = row.acc + row.at_acc;
   if (row.step_acc != 0) {
@@ -121,9 +123,9 @@ template <Agg agg> RowFunction row_of_comb(Comb comb, bool float_a, bool float_b
   case Comb::Add:
     return row_of_types<agg, Comb::Add>(float_a, float_b);
   case Comb::Equal:
-    return run_row<agg, Comb::Equal, double, double>;
+    return row_of_types<agg, Comb::Equal>(float_a, float_a);
   case Comb::Select:
-    return run_row<agg, Comb::Select, double, double>;
+    return row_of_types<agg, Comb::Select>(float_a, float_a);
   case Comb::Term:
   case Comb::Pick:
     break;
@@ -172,9 +174,10 @@ class Accumulation {
 public:
   Accumulation(const Nest &nest, std::span<const std::span<std::byte>> slots)
       : nest_(nest), row_index_(longest()) {
+    const bool may_stay = !program::compares(nest.comb) || all_floats(slots);
     for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
       const Operand &input = nest.inputs[k];
-      elements_.emplace_back(nest, k, slots[at(input.slot)]);
+      elements_.emplace_back(nest, k, slots[at(input.slot)], may_stay);
       forms_.push_back(flat(input, nest.indices.size()));
     }
     forms_.resize(kMaxInputs, forms_.front());
@@ -208,6 +211,13 @@ public:
   }
 
 private:
+  // What is compared, and selected, is of one type in memory.
+  bool all_floats(std::span<const std::span<std::byte>> slots) const {
+    return std::all_of(nest_.inputs.begin(), nest_.inputs.end(), [&](const Operand &input) {
+      return Elements::is_floats(slot_of(nest_, input), slots[at(input.slot)]);
+    });
+  }
+
   // Position of the longest index, or past the end when there is none.
   std::size_t longest() const {
     const auto shorter = [](const Index &a, const Index &b) { return a.extent < b.extent; };
