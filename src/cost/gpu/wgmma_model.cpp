@@ -54,305 +54,285 @@ struct WgmmaModel {
   const FedRing fed = {};
   const Rates &rates = target.rates;
 
-  double data_rows() const;
-  double filter_rows() const;
-  double copy_cycles() const;
-  double fetched_bytes() const;
-  double local_cycles() const;
-  double latency() const;
-  double map_cycles() const;
-  double gather_cycles() const;
-  double matrix_cycles() const;
-  double step_cycles() const;
-  double steps_cycles() const;
-  double ahead_cycles() const;
-  double ahead_latency() const;
-  double operand_cycles() const;
-  double result_cycles() const;
-  double sum_cycles() const;
-  double join_cycles() const;
-  double busy_cycles(double tiles) const;
-  double turns() const;
-  double memory_seconds() const;
-  double store_seconds() const;
-  Demands demands() const;
-  Estimate run() const;
-};
-
-// Of the depth, copied for a step.
-double WgmmaModel::data_rows() const {
-  return halo_stages(gemm.schedule) > 0
-             ? static_cast<double>(window_rows(gemm)) / taps_of_window(gemm)
-             : static_cast<double>(gemm.tile.rows * gemm.tile.spread);
-}
-
-double WgmmaModel::filter_rows() const {
-  return has_resident(gemm.schedule) ? 0 : static_cast<double>(gemm.tile.columns);
-}
-
-// Of a copy, of which as many are under way as there are buffers; where they are few, one is read
-// meanwhile.
-double WgmmaModel::latency() const {
-  if (halo_stages(gemm.schedule) == 0 && step_stages(gemm.schedule) <= kShallow)
-    return (rates.tensor_copy_latency_shallow_cycles + copy_cycles()) /
-           (step_stages(gemm.schedule) - 1);
-  const double copy = gemm.schedule.extra.stages > 0 ? rates.tensor_copy_latency_ahead_cycles
-                                                     : rates.tensor_copy_latency_cycles;
-  const double of_windows = halo_stages(gemm.schedule) > 0
-                                ? copy / (halo_stages(gemm.schedule) * taps_of_window(gemm))
-                                : 0;
-  return has_resident(gemm.schedule) ? of_windows
-                                     : std::max(of_windows, copy / step_stages(gemm.schedule));
-}
-
-// Rows of both inputs in a step, which are straight. Those that other blocks of a cluster copy take
-// as long to come.
-double WgmmaModel::copy_cycles() const {
-  if (gemm.roles.data_turned || gemm.roles.filter_turned)
-    return 0;
-  const double panels =
-      static_cast<double>(gemm.tile.row_bytes()) / static_cast<double>(ring_row_bytes(gemm));
-  const bool is_deep = data_map(gemm).lower.size() > 2;
-  const double data = has_loading_warps(gemm.schedule) ? 0 : data_rows();
-  return panels * data * (is_deep ? rates.im2col_row_cycles : rates.tensor_copy_row_cycles) +
-         filter_rows() * rates.tensor_copy_row_cycles;
-}
-
-// In a step from the second-level cache; others of the cluster fetch the rest.
-double WgmmaModel::fetched_bytes() const {
-  const double rows = data_rows() / static_cast<double>(gemm.schedule.tiles.cluster_n) +
-                      filter_rows() / static_cast<double>(gemm.schedule.tiles.cluster_m);
-  return rows * static_cast<double>(gemm.tile.row_bytes()) + fed.copied_bytes;
-}
-
-// What tensor copies write in a step and instructions read.
-double WgmmaModel::local_cycles() const {
-  const auto read =
-      static_cast<double>((gemm.tile.warp_rows + gemm.tile.warp_columns) * gemm.tile.row_bytes());
-  return (read * static_cast<double>(gemm.tile.warps()) + fetched_bytes()) /
-         rates.local_bytes_per_cycle;
-}
-
-// Each warp that maps has a scheduler of its own, or shares one with another that does.
-double WgmmaModel::map_cycles() const {
-  if (fed.issued == 0)
-    return 0;
-  if (halo_stages(gemm.schedule) > 0)
-    return fed.issued / (rates.schedulers * rates.issue_per_scheduler_one_warp) +
-           kWindowLocal * local_cycles() +
-           (kWindowCycles + (gemm.schedule.roles.transform.groups == 0 ? kCopyingCycles : 0)) /
-               taps_of_window(gemm);
-  const double rate = gemm.schedule.roles.transform.groups > 1 ? rates.issue_per_scheduler_two_warps
-                                                               : rates.issue_per_scheduler_one_warp;
-  return fed.issued / (rates.schedulers * rate) + rates.map_step_cycles + local_cycles();
-}
-
-// Of warps that gather the data of a step.
-double WgmmaModel::gather_cycles() const {
-  if (!has_loading_warps(gemm.schedule))
-    return 0;
-  if (fed.spread_cycles > 0)
-    return fed.spread_cycles;
-  const int data = gemm.roles.data;
-  const auto each = static_cast<double>(core_copy_elems(gemm, data));
-  const double runs = data_rows() * static_cast<double>(gemm.tile.depth) / each;
-  const double cycles = runs / kItems * kGatherCycles;
-  const double filter =
-      filter_rows() * static_cast<double>(gemm.tile.row_bytes()) / rates.l2_bytes_per_cycle_tensor;
-  return cycles + filter + (gemm.schedule.roles.math.instances > 1 ? 0 : kGatherShared);
-}
-
-// An instruction of 64 rows takes its operations' time at the peak, or the time to read its
-// operands from local memory.
-double WgmmaModel::matrix_cycles() const {
-  const auto columns = static_cast<double>(gemm.core().op->n);
-  const double instructions = static_cast<double>(gemm.tile.rows * gemm.tile.columns) /
-                              (kGroupRows * columns) * static_cast<double>(gemm.tile.row_bytes()) /
-                              kStepBytes;
-  const double bytes = columns * kStepBytes; // of the columns' operand
-  const double multiply = kGroupRows * bytes / rates.matrix_half_ops_per_cycle;
-  const double read = rates.wgmma_operand_cycles + bytes / rates.local_bytes_per_cycle;
-  return instructions * std::max(multiply, read) * rates.wgmma_time_ratio;
-}
-
-double WgmmaModel::step_cycles() const {
-  const double others =
-      std::max({matrix_cycles(), fetched_bytes() / rates.l2_bytes_per_cycle_tensor, copy_cycles(),
-                latency(), gather_cycles()});
-  const double beside =
-      halo_stages(gemm.schedule) > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
-  return std::max(others, map_cycles()) + beside +
-         (halo_stages(gemm.schedule) > 0 && !has_resident(gemm.schedule) ? kStreamCycles : 0) +
-         (gemm.schedule.roles.math.instances > 1 ? rates.ring_step_turns_cycles
-                                                 : rates.ring_step_cycles) +
-         (gemm.schedule.tiles.cluster() > 1 ? rates.cluster_step_cycles : 0);
-}
-
-// Of a tile of what is fetched ahead, beside the copies of its steps.
-double WgmmaModel::ahead_cycles() const {
-  double cycles = 0;
-  if (gemm.schedule.extra.stages == 0)
-    return cycles;
-  for (const schedule::AheadOperand &operand : ahead_operands(gemm)) {
-    const auto panels = static_cast<double>(gemm.tile.columns / operand.columns);
-    const auto bytes = static_cast<double>(gemm.tile.rows * gemm.tile.columns * operand.elem_bytes);
-    cycles += std::max(static_cast<double>(gemm.tile.rows) * panels * rates.tensor_copy_row_cycles,
-                       bytes / rates.l2_bytes_per_cycle_tensor);
+  // Of the depth, copied for a step.
+  double data_rows() const {
+    return halo_stages(gemm.schedule) > 0
+               ? static_cast<double>(window_rows(gemm)) / taps_of_window(gemm)
+               : static_cast<double>(gemm.tile.rows * gemm.tile.spread);
   }
-  return cycles;
-}
 
-// Until a tile of it has come: all multiprocessors share the way from memory.
-double WgmmaModel::ahead_latency() const {
-  double bytes = 0;
-  for (const schedule::AheadOperand &operand : ahead_operands(gemm))
-    bytes += static_cast<double>(gemm.tile.rows * gemm.tile.columns * operand.elem_bytes);
-  const double share =
-      target.gbytes_per_s * 1e9 / (target.compute_units * rates.wgmma_clock_hz); // a cycle
-  return rates.tensor_copy_latency_ahead_cycles + (bytes - kFittedAhead) / share;
-}
+  double filter_rows() const {
+    return has_resident(gemm.schedule) ? 0 : static_cast<double>(gemm.tile.columns);
+  }
 
-// All steps of a tile.
-double WgmmaModel::steps_cycles() const {
-  const auto steps = static_cast<double>(most_steps(gemm));
-  const double copies = std::max(fetched_bytes() / rates.l2_bytes_per_cycle_tensor, copy_cycles());
-  return std::max(steps * step_cycles(), steps * copies + ahead_cycles());
-}
+  // Of a copy, of which as many are under way as there are buffers; where they are few, one is read
+  // meanwhile.
+  double latency() const {
+    if (halo_stages(gemm.schedule) == 0 && step_stages(gemm.schedule) <= kShallow)
+      return (rates.tensor_copy_latency_shallow_cycles + copy_cycles()) /
+             (step_stages(gemm.schedule) - 1);
+    const double copy = gemm.schedule.extra.stages > 0 ? rates.tensor_copy_latency_ahead_cycles
+                                                       : rates.tensor_copy_latency_cycles;
+    const double of_windows = halo_stages(gemm.schedule) > 0
+                                  ? copy / (halo_stages(gemm.schedule) * taps_of_window(gemm))
+                                  : 0;
+    return has_resident(gemm.schedule) ? of_windows
+                                       : std::max(of_windows, copy / step_stages(gemm.schedule));
+  }
 
-// Of operands that post-ops read by tiles, for a four warps' 128 results. Blocks of one tile wait
-// once, which is in what they take besides.
-double WgmmaModel::operand_cycles() const {
-  if (gemm.schedule.tiles.persistent == 0)
-    return 0;
-  const auto fetched =
-      static_cast<double>(gemm.schedule.extra.stages > 0 ? ahead_operands(gemm).size() : 0);
-  return fetched * kFetchedCycles +
-         (whole_operands(gemm.nest) - fetched) * rates.operand_read_cycles;
-}
+  // Rows of both inputs in a step, which are straight. Those that other blocks of a cluster copy take
+  // as long to come.
+  double copy_cycles() const {
+    if (gemm.roles.data_turned || gemm.roles.filter_turned)
+      return 0;
+    const double panels =
+        static_cast<double>(gemm.tile.row_bytes()) / static_cast<double>(ring_row_bytes(gemm));
+    const bool is_deep = data_map(gemm).lower.size() > 2;
+    const double data = has_loading_warps(gemm.schedule) ? 0 : data_rows();
+    return panels * data * (is_deep ? rates.im2col_row_cycles : rates.tensor_copy_row_cycles) +
+           filter_rows() * rates.tensor_copy_row_cycles;
+  }
+
+  // In a step from the second-level cache; others of the cluster fetch the rest.
+  double fetched_bytes() const {
+    const double rows = data_rows() / static_cast<double>(gemm.schedule.tiles.cluster_n) +
+                        filter_rows() / static_cast<double>(gemm.schedule.tiles.cluster_m);
+    return rows * static_cast<double>(gemm.tile.row_bytes()) + fed.copied_bytes;
+  }
+
+  // What tensor copies write in a step and instructions read.
+  double local_cycles() const {
+    const auto read =
+        static_cast<double>((gemm.tile.warp_rows + gemm.tile.warp_columns) * gemm.tile.row_bytes());
+    return (read * static_cast<double>(gemm.tile.warps()) + fetched_bytes()) /
+           rates.local_bytes_per_cycle;
+  }
+
+  // Each warp that maps has a scheduler of its own, or shares one with another that does.
+  double map_cycles() const {
+    if (fed.issued == 0)
+      return 0;
+    if (halo_stages(gemm.schedule) > 0)
+      return fed.issued / (rates.schedulers * rates.issue_per_scheduler_one_warp) +
+             kWindowLocal * local_cycles() +
+             (kWindowCycles + (gemm.schedule.roles.transform.groups == 0 ? kCopyingCycles : 0)) /
+                 taps_of_window(gemm);
+    const double rate = gemm.schedule.roles.transform.groups > 1
+                            ? rates.issue_per_scheduler_two_warps
+                            : rates.issue_per_scheduler_one_warp;
+    return fed.issued / (rates.schedulers * rate) + rates.map_step_cycles + local_cycles();
+  }
+
+  // Of warps that gather the data of a step.
+  double gather_cycles() const {
+    if (!has_loading_warps(gemm.schedule))
+      return 0;
+    if (fed.spread_cycles > 0)
+      return fed.spread_cycles;
+    const int data = gemm.roles.data;
+    const auto each = static_cast<double>(core_copy_elems(gemm, data));
+    const double runs = data_rows() * static_cast<double>(gemm.tile.depth) / each;
+    const double cycles = runs / kItems * kGatherCycles;
+    const double filter = filter_rows() * static_cast<double>(gemm.tile.row_bytes()) /
+                          rates.l2_bytes_per_cycle_tensor;
+    return cycles + filter + (gemm.schedule.roles.math.instances > 1 ? 0 : kGatherShared);
+  }
+
+  // An instruction of 64 rows takes its operations' time at the peak, or the time to read its
+  // operands from local memory.
+  double matrix_cycles() const {
+    const auto columns = static_cast<double>(gemm.core().op->n);
+    const double instructions = static_cast<double>(gemm.tile.rows * gemm.tile.columns) /
+                                (kGroupRows * columns) *
+                                static_cast<double>(gemm.tile.row_bytes()) / kStepBytes;
+    const double bytes = columns * kStepBytes; // of the columns' operand
+    const double multiply = kGroupRows * bytes / rates.matrix_half_ops_per_cycle;
+    const double read = rates.wgmma_operand_cycles + bytes / rates.local_bytes_per_cycle;
+    return instructions * std::max(multiply, read) * rates.wgmma_time_ratio;
+  }
+
+  double step_cycles() const {
+    const double others =
+        std::max({matrix_cycles(), fetched_bytes() / rates.l2_bytes_per_cycle_tensor, copy_cycles(),
+                  latency(), gather_cycles()});
+    const double beside =
+        halo_stages(gemm.schedule) > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
+    return std::max(others, map_cycles()) + beside +
+           (halo_stages(gemm.schedule) > 0 && !has_resident(gemm.schedule) ? kStreamCycles : 0) +
+           (gemm.schedule.roles.math.instances > 1 ? rates.ring_step_turns_cycles
+                                                   : rates.ring_step_cycles) +
+           (gemm.schedule.tiles.cluster() > 1 ? rates.cluster_step_cycles : 0);
+  }
+
+  // Of a tile of what is fetched ahead, beside the copies of its steps.
+  double ahead_cycles() const {
+    double cycles = 0;
+    if (gemm.schedule.extra.stages == 0)
+      return cycles;
+    for (const schedule::AheadOperand &operand : ahead_operands(gemm)) {
+      const auto panels = static_cast<double>(gemm.tile.columns / operand.columns);
+      const auto bytes =
+          static_cast<double>(gemm.tile.rows * gemm.tile.columns * operand.elem_bytes);
+      cycles +=
+          std::max(static_cast<double>(gemm.tile.rows) * panels * rates.tensor_copy_row_cycles,
+                   bytes / rates.l2_bytes_per_cycle_tensor);
+    }
+    return cycles;
+  }
+
+  // Until a tile of it has come: all multiprocessors share the way from memory.
+  double ahead_latency() const {
+    double bytes = 0;
+    for (const schedule::AheadOperand &operand : ahead_operands(gemm))
+      bytes += static_cast<double>(gemm.tile.rows * gemm.tile.columns * operand.elem_bytes);
+    const double share =
+        target.gbytes_per_s * 1e9 / (target.compute_units * rates.wgmma_clock_hz); // a cycle
+    return rates.tensor_copy_latency_ahead_cycles + (bytes - kFittedAhead) / share;
+  }
+
+  // All steps of a tile.
+  double steps_cycles() const {
+    const auto steps = static_cast<double>(most_steps(gemm));
+    const double copies =
+        std::max(fetched_bytes() / rates.l2_bytes_per_cycle_tensor, copy_cycles());
+    return std::max(steps * step_cycles(), steps * copies + ahead_cycles());
+  }
+
+  // Of operands that post-ops read by tiles, for a four warps' 128 results. Blocks of one tile wait
+  // once, which is in what they take besides.
+  double operand_cycles() const {
+    if (gemm.schedule.tiles.persistent == 0)
+      return 0;
+    const auto fetched =
+        static_cast<double>(gemm.schedule.extra.stages > 0 ? ahead_operands(gemm).size() : 0);
+    return fetched * kFetchedCycles +
+           (whole_operands(gemm.nest) - fetched) * rates.operand_read_cycles;
+  }
+
+  double result_cycles() const {
+    const double longer = gemm.schedule.store == schedule::Store::Tma ? kLongerStore
+                          : exchanges(gemm)                           ? kLongerExchange
+                          : stored_bytes(gemm) < kWordBytes           ? kLongerNarrow
+                                                                      : 1;
+    // Each scheduler issues the arithmetic of all groups of a tile, which end it together.
+    const double arithmetic = post_slots(gemm.nest) * static_cast<double>(gemm.tile.warps());
+    const double issued = static_cast<double>(gemm.tile.warp_rows * gemm.tile.warp_columns) /
+                          kItems * (kResultCycles * longer + operand_cycles() + arithmetic);
+    return std::max(issued, scattered_cycles(gemm, target)) /
+           static_cast<double>(gemm.schedule.tiles.split_k);
+  }
+
+  // Of what a tile stores, added up. It is not hidden behind the products of another group, whose
+  // accumulators the registers serve first; groups that multiply at once add up at once.
+  double sum_cycles() const {
+    return fed.sum_cycles / (has_resident(gemm.schedule) ? gemm.schedule.roles.math.instances : 1);
+  }
+
+  // Of accumulators that blocks of a cluster join.
+  double join_cycles() const {
+    return gemm.schedule.tiles.split_k == 1
+               ? 0
+               : rates.cluster_join_cycles +
+                     static_cast<double>(joined_bytes(gemm)) / rates.cluster_bytes_per_cycle;
+  }
+
+  // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
+  // other multiplies.
+  double busy_cycles(double tiles) const {
+    const double gather = has_loading_warps(gemm.schedule) ? kGatherTile : 0;
+    const double steps = gather + steps_cycles();
+    const double results = result_cycles() + join_cycles();
+    const double filter = // copied once
+        has_resident(gemm.schedule)
+            ? static_cast<double>(gemm.tile.ring_bytes(step_stages(gemm.schedule)) *
+                                  gemm.tile.columns) /
+                  (static_cast<double>(gemm.tile.rows * gemm.tile.spread + gemm.tile.columns) *
+                   rates.l2_bytes_per_cycle_tensor)
+            : 0;
+    const double of_tile = sum_cycles() + (gemm.schedule.roles.math.instances > 1
+                                               ? std::max(steps, (steps + results) / 2)
+                                               : steps + results);
+    // A buffer of what is fetched ahead is copied to when a tile has been stored.
+    const double ahead =
+        gemm.schedule.extra.stages > 0
+            ? (ahead_latency() + ahead_cycles() + results) / gemm.schedule.extra.stages
+            : 0;
+    return filter + tiles * std::max(of_tile, ahead) +
+           (gemm.schedule.roles.math.instances > 1 ? results : 0);
+  }
+
+  // Tiles of the busiest multiprocessor.
+  double turns() const {
+    return std::ceil(
+        static_cast<double>(tile_grid(gemm).clusters()) /
+        static_cast<double>(schedule::clusters_at_once(target, gemm.schedule.tiles.cluster())));
+  }
+
+  double memory_seconds() const {
+    return (touched_bytes(gemm.nest) + fed.memory_bytes) / (target.gbytes_per_s * 1e9) *
+           rates.wgmma_memory_time_ratio;
+  }
+
+  // Of results in blocks of channels that leave in less than whole lines of neighbours.
+  double store_seconds() const {
+    constexpr std::int64_t kLine = 4; // blocks
+    if (!gemm.roles.has_blocks() || has_loading_warps(gemm.schedule) ||
+        halo_stages(gemm.schedule) > 0 || gemm.row.used == kLine)
+      return 0;
+    const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
+    return static_cast<double>(out.elems * size_bytes(out.type)) / rates.narrow_store_bytes_per_s;
+  }
+
+  Demands demands() const {
+    const double tiles = turns() / rates.wgmma_clock_hz;
+    const double steps = tiles * static_cast<double>(most_steps(gemm));
+    return {{"matrix units", steps * matrix_cycles()},
+            {"second-level cache", steps * fetched_bytes() / rates.l2_bytes_per_cycle_tensor},
+            {"tensor copies", steps * copy_cycles()},
+            {"latency of copies", steps * latency()},
+            {"gathering warps", steps * gather_cycles()},
+            {"mapping warps", steps * map_cycles()},
+            {"local memory", steps * local_cycles()},
+            {"post-ops and stores", tiles * result_cycles()},
+            {"sums of tiles", tiles * sum_cycles()},
+            {"join of the cluster", tiles * join_cycles()},
+            {"operands of post-ops", tiles * ahead_cycles()},
+            {"memory", memory_seconds()},
+            {"narrow stores", store_seconds()},
+            {"launch", target.launch_us * 1e-6}};
+  }
+
+  Estimate run() const {
+    Estimate estimate;
+    estimate.blocks = core_blocks(gemm);
+    estimate.launch = target.launch_us * 1e-6;
+    const auto tiles = static_cast<double>(tile_grid(gemm).tiles());
+    const double turn = busy_cycles(1) / rates.wgmma_clock_hz;
+    estimate.compute = turn;
+    estimate.waves = turns() * target.compute_units / tiles;
+    estimate.memory = std::max(memory_seconds(), store_seconds());
+    const double busy = busy_cycles(turns()) / rates.wgmma_clock_hz;
+    estimate.seconds = std::max(busy, estimate.memory) +
+                       kNotOverlapped * std::min(busy, estimate.memory) + estimate.launch;
+    estimate.reasons = {{"tiles", tiles, ""},
+                        {"turns", turns(), "per multiprocessor"},
+                        {"steps", static_cast<double>(most_steps(gemm)), "per tile"},
+                        {"step", step_cycles(), "cycles"},
+                        {"tile", turn * 1e6, "us"},
+                        {"memory", estimate.memory * 1e6, "us"},
+                        {"launch", target.launch_us, "us"}};
+    if (fed.issued > 0)
+      estimate.reasons.push_back({"maps", map_cycles(), "cycles per step, beside the others"});
+    if (gemm.schedule.tiles.split_k > 1)
+      estimate.reasons.push_back({"join", join_cycles() / rates.wgmma_clock_hz * 1e6, "us"});
+    return estimate;
+  }
+};
 
 // By a work-item at once.
 double stored_bytes(const schedule::Gemm &gemm) {
   const auto run = static_cast<double>(gemm.schedule.splits[gemm.roles.channel].vec);
   return run * static_cast<double>(size_bytes(type_of(gemm.nest, gemm.nest.out)));
-}
-
-double WgmmaModel::result_cycles() const {
-  const double longer = gemm.schedule.store == schedule::Store::Tma ? kLongerStore
-                        : exchanges(gemm)                           ? kLongerExchange
-                        : stored_bytes(gemm) < kWordBytes           ? kLongerNarrow
-                                                                    : 1;
-  // Each scheduler issues the arithmetic of all groups of a tile, which end it together.
-  const double arithmetic = post_slots(gemm.nest) * static_cast<double>(gemm.tile.warps());
-  const double issued = static_cast<double>(gemm.tile.warp_rows * gemm.tile.warp_columns) / kItems *
-                        (kResultCycles * longer + operand_cycles() + arithmetic);
-  return std::max(issued, scattered_cycles(gemm, target)) /
-         static_cast<double>(gemm.schedule.tiles.split_k);
-}
-
-// Of what a tile stores, added up. It is not hidden behind the products of another group, whose
-// accumulators the registers serve first; groups that multiply at once add up at once.
-double WgmmaModel::sum_cycles() const {
-  return fed.sum_cycles / (has_resident(gemm.schedule) ? gemm.schedule.roles.math.instances : 1);
-}
-
-// Of accumulators that blocks of a cluster join.
-double WgmmaModel::join_cycles() const {
-  return gemm.schedule.tiles.split_k == 1
-             ? 0
-             : rates.cluster_join_cycles +
-                   static_cast<double>(joined_bytes(gemm)) / rates.cluster_bytes_per_cycle;
-}
-
-// Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
-// other multiplies.
-double WgmmaModel::busy_cycles(double tiles) const {
-  const double gather = has_loading_warps(gemm.schedule) ? kGatherTile : 0;
-  const double steps = gather + steps_cycles();
-  const double results = result_cycles() + join_cycles();
-  const double filter = // copied once
-      has_resident(gemm.schedule)
-          ? static_cast<double>(gemm.tile.ring_bytes(step_stages(gemm.schedule)) *
-                                gemm.tile.columns) /
-                (static_cast<double>(gemm.tile.rows * gemm.tile.spread + gemm.tile.columns) *
-                 rates.l2_bytes_per_cycle_tensor)
-          : 0;
-  const double of_tile = sum_cycles() + (gemm.schedule.roles.math.instances > 1
-                                             ? std::max(steps, (steps + results) / 2)
-                                             : steps + results);
-  // A buffer of what is fetched ahead is copied to when a tile has been stored.
-  const double ahead =
-      gemm.schedule.extra.stages > 0
-          ? (ahead_latency() + ahead_cycles() + results) / gemm.schedule.extra.stages
-          : 0;
-  return filter + tiles * std::max(of_tile, ahead) +
-         (gemm.schedule.roles.math.instances > 1 ? results : 0);
-}
-
-// Tiles of the busiest multiprocessor.
-double WgmmaModel::turns() const {
-  return std::ceil(
-      static_cast<double>(tile_grid(gemm).clusters()) /
-      static_cast<double>(schedule::clusters_at_once(target, gemm.schedule.tiles.cluster())));
-}
-
-double WgmmaModel::memory_seconds() const {
-  return (touched_bytes(gemm.nest) + fed.memory_bytes) / (target.gbytes_per_s * 1e9) *
-         rates.wgmma_memory_time_ratio;
-}
-
-// Of results in blocks of channels that leave in less than whole lines of neighbours.
-double WgmmaModel::store_seconds() const {
-  constexpr std::int64_t kLine = 4; // blocks
-  if (!gemm.roles.has_blocks() || has_loading_warps(gemm.schedule) ||
-      halo_stages(gemm.schedule) > 0 || gemm.row.used == kLine)
-    return 0;
-  const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
-  return static_cast<double>(out.elems * size_bytes(out.type)) / rates.narrow_store_bytes_per_s;
-}
-
-Demands WgmmaModel::demands() const {
-  const double tiles = turns() / rates.wgmma_clock_hz;
-  const double steps = tiles * static_cast<double>(most_steps(gemm));
-  return {{"matrix units", steps * matrix_cycles()},
-          {"second-level cache", steps * fetched_bytes() / rates.l2_bytes_per_cycle_tensor},
-          {"tensor copies", steps * copy_cycles()},
-          {"latency of copies", steps * latency()},
-          {"gathering warps", steps * gather_cycles()},
-          {"mapping warps", steps * map_cycles()},
-          {"local memory", steps * local_cycles()},
-          {"post-ops and stores", tiles * result_cycles()},
-          {"sums of tiles", tiles * sum_cycles()},
-          {"join of the cluster", tiles * join_cycles()},
-          {"operands of post-ops", tiles * ahead_cycles()},
-          {"memory", memory_seconds()},
-          {"narrow stores", store_seconds()},
-          {"launch", target.launch_us * 1e-6}};
-}
-
-Estimate WgmmaModel::run() const {
-  Estimate estimate;
-  estimate.blocks = core_blocks(gemm);
-  estimate.launch = target.launch_us * 1e-6;
-  const auto tiles = static_cast<double>(tile_grid(gemm).tiles());
-  const double turn = busy_cycles(1) / rates.wgmma_clock_hz;
-  estimate.compute = turn;
-  estimate.waves = turns() * target.compute_units / tiles;
-  estimate.memory = std::max(memory_seconds(), store_seconds());
-  const double busy = busy_cycles(turns()) / rates.wgmma_clock_hz;
-  estimate.seconds = std::max(busy, estimate.memory) +
-                     kNotOverlapped * std::min(busy, estimate.memory) + estimate.launch;
-  estimate.reasons = {{"tiles", tiles, ""},
-                      {"turns", turns(), "per multiprocessor"},
-                      {"steps", static_cast<double>(most_steps(gemm)), "per tile"},
-                      {"step", step_cycles(), "cycles"},
-                      {"tile", turn * 1e6, "us"},
-                      {"memory", estimate.memory * 1e6, "us"},
-                      {"launch", target.launch_us, "us"}};
-  if (fed.issued > 0)
-    estimate.reasons.push_back({"maps", map_cycles(), "cycles per step, beside the others"});
-  if (gemm.schedule.tiles.split_k > 1)
-    estimate.reasons.push_back({"join", join_cycles() / rates.wgmma_clock_hz * 1e6, "us"});
-  return estimate;
 }
 
 } // namespace

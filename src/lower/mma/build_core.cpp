@@ -41,7 +41,20 @@ public:
     filter_ = side_of(roles_.filter);
   }
 
-  StmtRef build();
+  StmtRef build() {
+    take_block_apart();
+    take_item_apart();
+    body_.push_back(declare_sides());
+    declare_registers();
+    main_loop();
+    const CoreWarp warp{.acc = acc_,
+                        .item = item_,
+                        .number = warp_,
+                        .first_row = b_.add(first_row_, warp_row_),
+                        .first_column = b_.add(first_column_, warp_column_)};
+    body_.push_back(store_core(cx_, warp));
+    return b_.block(std::move(body_));
+  }
 
 private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
@@ -51,17 +64,7 @@ private:
   BufferId registers(const std::string &name, kernel::Type type, std::int64_t elems) {
     return b_.buffer({.name = name, .space = Space::Register, .type = type, .elems = elems});
   }
-  CoreSide *side_of(int input);
-  void take_block_apart();
-  void take_item_apart();
-  void declare_registers();
-  StmtRef declare_sides();
-  StmtRef start_copies(ExprRef slot);
-  StmtRef evaluate_maps();
-  StmtRef next_slot(std::int64_t which);
   ExprRef slot(std::int64_t which) { return b_.load(slots_, which); }
-  void main_loop();
-  StmtRef multiply();
 
   static constexpr std::int64_t kRead = 0; // buffers of the ring that are read and filled next
   static constexpr std::int64_t kFilled = 1;
@@ -87,157 +90,142 @@ private:
   ExprRef item_{}, warp_{};              // the item's number in its warp, and the warp's
   CorePlace data_place_, filter_place_;
   BufferId acc_{-1}, data_values_{-1}, filter_values_{-1}, slots_{-1};
-};
 
-// Columns or rows change fastest (schedule::Raster).
-void CoreLoops::take_block_apart() {
-  ExprRef rest = number_;
-  const auto digit = [&](std::int64_t count) {
-    const ExprRef value = b_.mod(rest, count);
-    rest = b_.div(rest, count);
-    return value;
-  };
-  const auto tiles = [](std::int64_t count, std::int64_t tile) {
-    return (count + tile - 1) / tile;
-  };
-  const std::int64_t columns = tiles(roles_.channel_points, tile_.columns);
-  const std::int64_t rows = tiles(roles_.points, tile_.rows);
-  const bool by_rows = cx_.schedule.tiles.raster == schedule::Raster::Rows;
-  const ExprRef fast = digit(by_rows ? rows : columns);
-  const ExprRef slow = digit(by_rows ? columns : rows);
-  const ExprRef column = by_rows ? slow : fast;
-  const ExprRef row = by_rows ? fast : slow;
-  first_column_ = named("first_column", b_.mul(column, tile_.columns));
-  first_row_ = named("first_row", b_.mul(row, tile_.rows));
-  for (const IndexId i : roles_.grid)
-    cx_.origin[i] = named("o_" + cx_.nest.indices[i].name, digit(extent(cx_.nest, i)));
-}
-
-void CoreLoops::take_item_apart() {
-  item_ = named("item", item_of_warp(b_));
-  warp_ = named("warp", b_.div(b_.lane(), kCoreLanes));
-  const ExprRef across = integer(core_.warp_columns);
-  warp_row_ = named("warp_row", b_.mul(b_.div(warp_, across), tile_.warp_rows));
-  warp_column_ = named("warp_column", b_.mul(b_.mod(warp_, across), tile_.warp_columns));
-  data_place_ = core_place(b_, body_, *data_, item_, warp_row_);
-  filter_place_ = core_place(b_, body_, *filter_, item_, warp_column_);
-}
-
-void CoreLoops::declare_registers() {
-  const CoreOp &op = *core_.op;
-  acc_ = registers("acc", {op.d.type, 1}, row_tiles_ * column_tiles_ * op.d.values());
-  data_values_ = core_fragments(b_, *data_, op.a, row_tiles_);
-  filter_values_ = core_fragments(b_, *filter_, op.b, column_tiles_);
-  slots_ = registers("slots", {DType::I32, 1}, 2);
-  for (std::int64_t i = 0; i < b_.kernel()[acc_].elems; ++i)
-    body_.push_back(b_.store(acc_, i, b_.real(0, {op.d.type, 1})));
-}
-
-CoreSide *CoreLoops::side_of(int input) {
-  for (std::size_t i = 0; i < feeds_.size(); ++i)
-    if (feeds_[i].input == input)
-      return &maps_[i].side();
-  sides_.emplace_back(cx_, input, CoreSource{cx_.nest, cx_.source_buffers[at(input)]});
-  return &sides_.back();
-}
-
-StmtRef CoreLoops::declare_sides() {
-  Stmts list;
-  for (CoreMap &map : maps_)
-    list.push_back(map.declare(&map.side() == data_ ? first_row_ : first_column_));
-  for (CoreSide &side : sides_)
-    list.push_back(side.declare(&side == data_ ? first_row_ : first_column_));
-  return b_.block(std::move(list));
-}
-
-StmtRef CoreLoops::start_copies(ExprRef to) {
-  Stmts list;
-  for (const CoreMap &map : maps_)
-    list.push_back(map.start(walk_, to));
-  for (const CoreSide &side : sides_)
-    if (!side.gathers())
-      list.push_back(side.start(walk_, to));
-  list.push_back(walk_.advance());
-  return b_.block(std::move(list));
-}
-
-// Each work-item on what it copied itself, which it need not wait for others to see.
-StmtRef CoreLoops::evaluate_maps() {
-  Stmts list;
-  for (const CoreMap &map : maps_)
-    list.push_back(map.evaluate(*behind_, slot(kRead)));
-  if (behind_)
-    list.push_back(behind_->advance());
-  return b_.block(std::move(list));
-}
-
-StmtRef CoreLoops::next_slot(std::int64_t which) {
-  const ExprRef next = b_.add(slot(which), 1);
-  const ExprRef is_end = b_.equal(next, step_stages(cx_.schedule));
-  return b_.store(slots_, which, b_.select(is_end, 0, next));
-}
-
-StmtRef CoreLoops::multiply() {
-  Stmts list;
-  const ExprRef of_data = b_.mul(slot(kRead), data_->buffer_elems());
-  const ExprRef of_filter = b_.mul(slot(kRead), filter_->buffer_elems());
-  for (std::int64_t step = 0; step < tile_.row_bytes() / kStepBytes; ++step) {
-    list.push_back(
-        core_fetch_all(b_, *data_, data_place_, {0, step, of_data}, data_values_, row_tiles_));
-    list.push_back(core_fetch_all(b_, *filter_, filter_place_, {0, step, of_filter}, filter_values_,
-                                  column_tiles_ / 2));
-    for (std::int64_t i = 0; i < row_tiles_; ++i)
-      for (std::int64_t j = 0; j < column_tiles_; ++j)
-        list.push_back(
-            b_.mma({.op = core_.op,
-                    .acc = {acc_, integer((i * column_tiles_ + j) * core_.op->d.values())},
-                    .a = {data_values_, core_fragment(b_, *data_, core_.op->a, i)},
-                    .b = {filter_values_, core_fragment(b_, *filter_, core_.op->b, j)}}));
+  // Columns or rows change fastest (schedule::Raster).
+  void take_block_apart() {
+    ExprRef rest = number_;
+    const auto digit = [&](std::int64_t count) {
+      const ExprRef value = b_.mod(rest, count);
+      rest = b_.div(rest, count);
+      return value;
+    };
+    const auto tiles = [](std::int64_t count, std::int64_t tile) {
+      return (count + tile - 1) / tile;
+    };
+    const std::int64_t columns = tiles(roles_.channel_points, tile_.columns);
+    const std::int64_t rows = tiles(roles_.points, tile_.rows);
+    const bool by_rows = cx_.schedule.tiles.raster == schedule::Raster::Rows;
+    const ExprRef fast = digit(by_rows ? rows : columns);
+    const ExprRef slow = digit(by_rows ? columns : rows);
+    const ExprRef column = by_rows ? slow : fast;
+    const ExprRef row = by_rows ? fast : slow;
+    first_column_ = named("first_column", b_.mul(column, tile_.columns));
+    first_row_ = named("first_row", b_.mul(row, tile_.rows));
+    for (const IndexId i : roles_.grid)
+      cx_.origin[i] = named("o_" + cx_.nest.indices[i].name, digit(extent(cx_.nest, i)));
   }
-  return b_.block(std::move(list));
-}
 
-void CoreLoops::main_loop() {
-  const std::int64_t steps = core_steps(cx_.gemm());
-  body_.push_back(walk_.start());
-  if (behind_)
-    body_.push_back(behind_->start());
-  body_.push_back(b_.store(slots_, kRead, 0));
-  body_.push_back(b_.store(slots_, kFilled, step_stages(cx_.schedule) - 1));
-  for (std::int64_t s = 0; s + 1 < step_stages(cx_.schedule); ++s) {
-    if (s < steps && data_->gathers()) {
-      body_.push_back(data_->gather(walk_, nullptr));
-      body_.push_back(data_->put(integer(s)));
+  void take_item_apart() {
+    item_ = named("item", item_of_warp(b_));
+    warp_ = named("warp", b_.div(b_.lane(), kCoreLanes));
+    const ExprRef across = integer(core_.warp_columns);
+    warp_row_ = named("warp_row", b_.mul(b_.div(warp_, across), tile_.warp_rows));
+    warp_column_ = named("warp_column", b_.mul(b_.mod(warp_, across), tile_.warp_columns));
+    data_place_ = core_place(b_, body_, *data_, item_, warp_row_);
+    filter_place_ = core_place(b_, body_, *filter_, item_, warp_column_);
+  }
+
+  void declare_registers() {
+    const CoreOp &op = *core_.op;
+    acc_ = registers("acc", {op.d.type, 1}, row_tiles_ * column_tiles_ * op.d.values());
+    data_values_ = core_fragments(b_, *data_, op.a, row_tiles_);
+    filter_values_ = core_fragments(b_, *filter_, op.b, column_tiles_);
+    slots_ = registers("slots", {DType::I32, 1}, 2);
+    for (std::int64_t i = 0; i < b_.kernel()[acc_].elems; ++i)
+      body_.push_back(b_.store(acc_, i, b_.real(0, {op.d.type, 1})));
+  }
+
+  CoreSide *side_of(int input) {
+    for (std::size_t i = 0; i < feeds_.size(); ++i)
+      if (feeds_[i].input == input)
+        return &maps_[i].side();
+    sides_.emplace_back(cx_, input, CoreSource{cx_.nest, cx_.source_buffers[at(input)]});
+    return &sides_.back();
+  }
+
+  StmtRef declare_sides() {
+    Stmts list;
+    for (CoreMap &map : maps_)
+      list.push_back(map.declare(&map.side() == data_ ? first_row_ : first_column_));
+    for (CoreSide &side : sides_)
+      list.push_back(side.declare(&side == data_ ? first_row_ : first_column_));
+    return b_.block(std::move(list));
+  }
+
+  StmtRef start_copies(ExprRef to) {
+    Stmts list;
+    for (const CoreMap &map : maps_)
+      list.push_back(map.start(walk_, to));
+    for (const CoreSide &side : sides_)
+      if (!side.gathers())
+        list.push_back(side.start(walk_, to));
+    list.push_back(walk_.advance());
+    return b_.block(std::move(list));
+  }
+
+  // Each work-item on what it copied itself, which it need not wait for others to see.
+  StmtRef evaluate_maps() {
+    Stmts list;
+    for (const CoreMap &map : maps_)
+      list.push_back(map.evaluate(*behind_, slot(kRead)));
+    if (behind_)
+      list.push_back(behind_->advance());
+    return b_.block(std::move(list));
+  }
+
+  StmtRef next_slot(std::int64_t which) {
+    const ExprRef next = b_.add(slot(which), 1);
+    const ExprRef is_end = b_.equal(next, step_stages(cx_.schedule));
+    return b_.store(slots_, which, b_.select(is_end, 0, next));
+  }
+
+  StmtRef multiply() {
+    Stmts list;
+    const ExprRef of_data = b_.mul(slot(kRead), data_->buffer_elems());
+    const ExprRef of_filter = b_.mul(slot(kRead), filter_->buffer_elems());
+    for (std::int64_t step = 0; step < tile_.row_bytes() / kStepBytes; ++step) {
+      list.push_back(
+          core_fetch_all(b_, *data_, data_place_, {0, step, of_data}, data_values_, row_tiles_));
+      list.push_back(core_fetch_all(b_, *filter_, filter_place_, {0, step, of_filter},
+                                    filter_values_, column_tiles_ / 2));
+      for (std::int64_t i = 0; i < row_tiles_; ++i)
+        for (std::int64_t j = 0; j < column_tiles_; ++j)
+          list.push_back(
+              b_.mma({.op = core_.op,
+                      .acc = {acc_, integer((i * column_tiles_ + j) * core_.op->d.values())},
+                      .a = {data_values_, core_fragment(b_, *data_, core_.op->a, i)},
+                      .b = {filter_values_, core_fragment(b_, *filter_, core_.op->b, j)}}));
     }
-    if (s < steps)
-      body_.push_back(start_copies(integer(s)));
-    body_.push_back(b_.async_commit());
+    return b_.block(std::move(list));
   }
-  const kernel::VarId step = b_.variable("step", {});
-  const ExprRef is_ahead = b_.less(b_.add(b_.var(step), step_stages(cx_.schedule) - 1), steps);
-  const bool gathers = data_->gathers();
-  const StmtRef gathered = gathers ? data_->gather(walk_, is_ahead) : nullptr;
-  const StmtRef body = b_.block(
-      {b_.async_wait(step_stages(cx_.schedule) - 2), evaluate_maps(), b_.barrier(), gathered,
-       b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
-       gathers ? data_->put(slot(kFilled)) : nullptr, next_slot(kRead), next_slot(kFilled)});
-  body_.push_back(b_.loop(step, kernel::ForKind::Serial, 0, steps, 1, body));
-}
 
-StmtRef CoreLoops::build() {
-  take_block_apart();
-  take_item_apart();
-  body_.push_back(declare_sides());
-  declare_registers();
-  main_loop();
-  const CoreWarp warp{.acc = acc_,
-                      .item = item_,
-                      .number = warp_,
-                      .first_row = b_.add(first_row_, warp_row_),
-                      .first_column = b_.add(first_column_, warp_column_)};
-  body_.push_back(store_core(cx_, warp));
-  return b_.block(std::move(body_));
-}
+  void main_loop() {
+    const std::int64_t steps = core_steps(cx_.gemm());
+    body_.push_back(walk_.start());
+    if (behind_)
+      body_.push_back(behind_->start());
+    body_.push_back(b_.store(slots_, kRead, 0));
+    body_.push_back(b_.store(slots_, kFilled, step_stages(cx_.schedule) - 1));
+    for (std::int64_t s = 0; s + 1 < step_stages(cx_.schedule); ++s) {
+      if (s < steps && data_->gathers()) {
+        body_.push_back(data_->gather(walk_, nullptr));
+        body_.push_back(data_->put(integer(s)));
+      }
+      if (s < steps)
+        body_.push_back(start_copies(integer(s)));
+      body_.push_back(b_.async_commit());
+    }
+    const kernel::VarId step = b_.variable("step", {});
+    const ExprRef is_ahead = b_.less(b_.add(b_.var(step), step_stages(cx_.schedule) - 1), steps);
+    const bool gathers = data_->gathers();
+    const StmtRef gathered = gathers ? data_->gather(walk_, is_ahead) : nullptr;
+    const StmtRef body = b_.block(
+        {b_.async_wait(step_stages(cx_.schedule) - 2), evaluate_maps(), b_.barrier(), gathered,
+         b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
+         gathers ? data_->put(slot(kFilled)) : nullptr, next_slot(kRead), next_slot(kFilled)});
+    body_.push_back(b_.loop(step, kernel::ForKind::Serial, 0, steps, 1, body));
+  }
+};
 
 } // namespace
 

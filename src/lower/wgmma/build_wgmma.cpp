@@ -35,7 +35,17 @@ public:
       : cx_(context), row_(data_map(cx_.gemm()).row), lines_(window_lines(cx_.gemm())) {}
 
   // Names where instructions begin that multiply `count` pixels from number `first` of the box on.
-  void place(ExprRef first, std::int64_t count, std::vector<StmtRef> &list);
+  void place(ExprRef first, std::int64_t count, std::vector<StmtRef> &list) {
+    kernel::Builder &b = cx_.build;
+    const schedule::PixelBox box = pixel_box(cx_.gemm());
+    for (std::int64_t pixel = 0; pixel < count; pixel += schedule::window_unit(cx_.schedule)) {
+      const std::vector<ExprRef> digits = digits_of(b, b.add(first, b.integer(pixel)), box.sizes);
+      ExprRef row = b.integer(0);
+      for (std::size_t i = box.indices.size(); i-- > 0;)
+        row = b.add(row, b.mul(digits[i], b.integer(row_.coeff[box.indices[i]])));
+      rows_.push_back(named(b, list, "window_row", row));
+    }
+  }
   // The row of a window at which the `number`-th of them begins, but for the tap.
   ExprRef row(std::int64_t number) const { return rows_[at(number)]; }
   // Rows that a tap is further, at the walked indices of `points`.
@@ -48,18 +58,6 @@ private:
   const std::int64_t lines_;
   std::vector<ExprRef> rows_;
 };
-
-void WgmmaWindow::place(ExprRef first, std::int64_t count, std::vector<StmtRef> &list) {
-  kernel::Builder &b = cx_.build;
-  const schedule::PixelBox box = pixel_box(cx_.gemm());
-  for (std::int64_t pixel = 0; pixel < count; pixel += schedule::window_unit(cx_.schedule)) {
-    const std::vector<ExprRef> digits = digits_of(b, b.add(first, b.integer(pixel)), box.sizes);
-    ExprRef row = b.integer(0);
-    for (std::size_t i = box.indices.size(); i-- > 0;)
-      row = b.add(row, b.mul(digits[i], b.integer(row_.coeff[box.indices[i]])));
-    rows_.push_back(named(b, list, "window_row", row));
-  }
-}
 
 class WgmmaLoops {
 public:
@@ -74,14 +72,46 @@ public:
     }
   }
 
-  StmtRef build();
+  StmtRef build() {
+    if (cx_.schedule.store == schedule::Store::Tma)
+      boxes_.emplace(cx_);
+    if (cx_.schedule.extra.stages > 0)
+      ahead_.emplace(cx_);
+    acc_ = b_.buffer({.name = "acc",
+                      .space = kernel::Space::Register,
+                      .type = {core_.op->d.type, 1},
+                      .elems = tile_.warp_rows * tile_.warp_columns / schedule::kGroupItems});
+    const ExprRef is_first = b_.equal(b_.lane(), integer(0));
+    const bool is_among_loads = ahead_ && has_loading_warps(cx_.schedule);
+    const WgmmaParts parts{tiles_, ring_, data_ring(), is_among_loads ? &*ahead_ : nullptr};
+    List producer, consumer;
+    if (cx_.schedule.roles.math.registers > 0) {
+      const int given = schedule::launch_registers(cx_.schedule);
+      producer.push_back(b_.register_limit(
+          {cx_.schedule.roles.load.registers > given, cx_.schedule.roles.load.registers}));
+      consumer.push_back(b_.register_limit(
+          {cx_.schedule.roles.math.registers >= given, cx_.schedule.roles.math.registers}));
+    }
+    producer.push_back(deal_kept_filter(cx_, ring_)); // before its warps have other work
+    producer.push_back(produce_wgmma(cx_, parts));
+    if (ahead_ && !is_among_loads)
+      producer.push_back(
+          b_.branch(b_.equal(b_.lane(), integer(kAheadItem)), ahead_->produce(tiles_)));
+    consumer.push_back(consume());
+    const StmtRef others =
+        b_.block({b_.await_earlier(), multiply_or_map(cx_, parts, b_.block(std::move(consumer)))});
+    const StmtRef init = b_.block({ring_.init(), windows_ ? windows_->init() : nullptr,
+                                   join_.init(), ahead_ ? ahead_->init() : nullptr});
+    return b_.block({b_.branch(is_first, init), cluster_.barrier(),
+                     b_.branch(b_.less(b_.lane(), integer(schedule::kGroupItems)),
+                               b_.block(std::move(producer)), others),
+                     cluster_.size() > 1 ? cluster_.barrier() : nullptr});
+  }
   BufferId place() const { return ring_.place(); }
 
 private:
   using List = std::vector<StmtRef>;
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
-  RingShape shape_of_ring() const;
-  RingShape shape_of_windows() const;
   std::int64_t gatherers() const { // warps
     return has_loading_warps(cx_.schedule) ? schedule::kGroupItems / kCoreLanes : 0;
   }
@@ -90,20 +120,11 @@ private:
   bool is_ordered() const {
     return cx_.schedule.roles.math.instances > 1 && !has_resident(cx_.schedule);
   }
-  StmtRef start(ExprRef turn) const;
-  void end(ExprRef turn, List &list) const;
-  StmtRef step(ExprRef later, const Positions &points, StmtRef windows);
-  StmtRef steps();
-  StmtRef consume();
   // Bytes and elements of the ring from a row of an input, or a pixel, to the next.
   std::int64_t row_bytes(int input) const {
     return input == roles_.data ? pixel_bytes_ : tile_.row_bytes();
   }
   std::int64_t row(int input) const { return row_bytes(input) / tile_.elem_bytes; }
-  std::int64_t depth_at(int input, std::int64_t k) const;
-  ExprRef tile_of(int input, const Positions &points) const;
-  kernel::LocalRef side(int input, std::int64_t block, std::int64_t k, ExprRef tile) const;
-  StmtRef multiply(ExprRef later, const Positions &points);
 
   Context &cx_;
   kernel::Builder &b_;
@@ -122,248 +143,212 @@ private:
   const WgmmaJoin join_;
   BufferId acc_{-1};
   ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
-};
 
-// Of 32 bytes of an input's depth from the group's first row or column on, in a buffer of the ring.
-std::int64_t WgmmaLoops::depth_at(int input, std::int64_t k) const {
-  const std::int64_t step = kStepBytes / tile_.elem_bytes;
-  if (roles_.is_turned(input))
-    return k * step * panel_columns(tile_);
-  const bool are_panels = input == roles_.data && in_panels(roles_, cx_.schedule); // of a block
-  return k * (are_panels ? data_ring().data_elems() * step / tile_.depth : step);
-}
-
-// Where the group's part of an input begins in its ring, or the tap's window.
-ExprRef WgmmaLoops::tile_of(int input, const Positions &points) const {
-  const ExprRef along = integer(row(input));
-  if (input != roles_.data)
-    return b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
-                  b_.mul(group_column_, along));
-  const ExprRef first = tiles_.first_of_row(points);
-  const ExprRef begin = b_.add(b_.mul(data_ring().slot(), integer(data_ring().data_elems())),
-                               b_.mul(window_ ? window_->tap(points) : group_row_, along));
-  return first == nullptr ? begin
-                          : b_.add(begin, b_.mul(first, integer(kStepBytes / tile_.elem_bytes)));
-}
-
-// The part of an instruction: of rows or pixels in blocks, and of 32 bytes of the depth.
-kernel::LocalRef WgmmaLoops::side(int input, std::int64_t block, std::int64_t k,
-                                  ExprRef tile) const {
-  const ExprRef first = b_.add(tile, integer(depth_at(input, k)));
-  if (window_ && input == roles_.data)
-    return {data_ring().data(), b_.add(first, b_.mul(window_->row(block), integer(row(input))))};
-  return {input == roles_.data ? ring_.data() : ring_.filter(),
-          b_.add(first, integer(kGroupRows * row(input) * block))};
-}
-
-// One step; `later`: it is not a tile's first. In a window the step's tap is that of `points`.
-StmtRef WgmmaLoops::multiply(ExprRef later, const Positions &points) {
-  const auto panel = [&](int input) {
-    return roles_.is_turned(input) ? tile_.depth * panel_columns(tile_) : 0;
-  };
-  const auto lines = [&](int input) {
-    return window_ && input == roles_.data ? window_->lines() * row(input) : 0;
-  };
-  const std::int64_t values = core_.op->d.values();
-  List list;
-  const ExprRef data = named(b_, list, "data_tile", tile_of(roles_.data, points));
-  const ExprRef filter = named(b_, list, "filter_tile", tile_of(roles_.filter, points));
-  list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
-  // The instruction's rows, in blocks of 64, and its columns.
-  const int above = cx_.schedule.core.swap_ab ? roles_.filter : roles_.data;
-  const int along = cx_.schedule.core.swap_ab ? roles_.data : roles_.filter;
-  const std::int64_t rows = cx_.schedule.core.swap_ab ? tile_.warp_columns : tile_.warp_rows;
-  const std::int64_t depths = tile_.row_bytes() / kStepBytes;
-  const std::int64_t blocks = rows / kGroupRows;
-  for (std::int64_t n = 0; n < depths * blocks; ++n) {
-    const std::int64_t k = core_.k_inner ? n % depths : n / blocks;
-    const std::int64_t i = core_.k_inner ? n / depths : n % blocks;
-    list.push_back(b_.wgmma({.op = core_.op,
-                             .acc = {acc_, integer(i * values)},
-                             .a = side(above, i, k, cx_.schedule.core.swap_ab ? filter : data),
-                             .b = side(along, 0, k, cx_.schedule.core.swap_ab ? data : filter),
-                             .a_row_bytes = static_cast<int>(row_bytes(above)),
-                             .b_row_bytes = static_cast<int>(row_bytes(along)),
-                             .a_panel = panel(above),
-                             .b_panel = panel(along),
-                             .a_lines = lines(above),
-                             .b_lines = lines(along),
-                             .accumulate = k > 0 ? nullptr : later}));
+  // Of 32 bytes of an input's depth from the group's first row or column on, in a buffer of the ring.
+  std::int64_t depth_at(int input, std::int64_t k) const {
+    const std::int64_t step = kStepBytes / tile_.elem_bytes;
+    if (roles_.is_turned(input))
+      return k * step * panel_columns(tile_);
+    const bool are_panels = input == roles_.data && in_panels(roles_, cx_.schedule); // of a block
+    return k * (are_panels ? data_ring().data_elems() * step / tile_.depth : step);
   }
-  list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Commit}));
-  return b_.block(std::move(list));
-}
 
-// Until the buffers are full, and what the step before has read is let go of.
-StmtRef WgmmaLoops::step(ExprRef later, const Positions &points, StmtRef windows) {
-  return b_.block({ring_.wait(), multiply(later, points),
-                   b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
-                   has_resident(cx_.schedule) ? nullptr : b_.branch(later, ring_.let_go()), windows,
-                   ring_.advance()});
-}
+  // Where the group's part of an input begins in its ring, or the tap's window.
+  ExprRef tile_of(int input, const Positions &points) const {
+    const ExprRef along = integer(row(input));
+    if (input != roles_.data)
+      return b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
+                    b_.mul(group_column_, along));
+    const ExprRef first = tiles_.first_of_row(points);
+    const ExprRef begin = b_.add(b_.mul(data_ring().slot(), integer(data_ring().data_elems())),
+                                 b_.mul(window_ ? window_->tap(points) : group_row_, along));
+    return first == nullptr ? begin
+                            : b_.add(begin, b_.mul(first, integer(kStepBytes / tile_.elem_bytes)));
+  }
 
-StmtRef WgmmaLoops::steps() {
-  Positions points(cx_.nest.indices.size(), integer(0));
-  if (!windows_) {
-    const kernel::VarId number = b_.variable("step", {});
-    const std::int64_t count = core_steps(cx_.gemm());
+  // The part of an instruction: of rows or pixels in blocks, and of 32 bytes of the depth.
+  kernel::LocalRef side(int input, std::int64_t block, std::int64_t k, ExprRef tile) const {
+    const ExprRef first = b_.add(tile, integer(depth_at(input, k)));
+    if (window_ && input == roles_.data)
+      return {data_ring().data(), b_.add(first, b_.mul(window_->row(block), integer(row(input))))};
+    return {input == roles_.data ? ring_.data() : ring_.filter(),
+            b_.add(first, integer(kGroupRows * row(input) * block))};
+  }
+
+  // One step; `later`: it is not a tile's first. In a window the step's tap is that of `points`.
+  StmtRef multiply(ExprRef later, const Positions &points) {
+    const auto panel = [&](int input) {
+      return roles_.is_turned(input) ? tile_.depth * panel_columns(tile_) : 0;
+    };
+    const auto lines = [&](int input) {
+      return window_ && input == roles_.data ? window_->lines() * row(input) : 0;
+    };
+    const std::int64_t values = core_.op->d.values();
     List list;
-    if (first_of_row(cx_.gemm()))
-      tiles_.take_step(b_.add(cluster_.first_step(count), b_.var(number)), points, list);
-    list.push_back(step(b_.less(integer(0), b_.var(number)), points, nullptr));
-    return b_.loop(number, kernel::ForKind::Serial, integer(0), cluster_.step_count(count), 1,
-                   b_.block(std::move(list)));
+    const ExprRef data = named(b_, list, "data_tile", tile_of(roles_.data, points));
+    const ExprRef filter = named(b_, list, "filter_tile", tile_of(roles_.filter, points));
+    list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
+    // The instruction's rows, in blocks of 64, and its columns.
+    const int above = cx_.schedule.core.swap_ab ? roles_.filter : roles_.data;
+    const int along = cx_.schedule.core.swap_ab ? roles_.data : roles_.filter;
+    const std::int64_t rows = cx_.schedule.core.swap_ab ? tile_.warp_columns : tile_.warp_rows;
+    const std::int64_t depths = tile_.row_bytes() / kStepBytes;
+    const std::int64_t blocks = rows / kGroupRows;
+    for (std::int64_t n = 0; n < depths * blocks; ++n) {
+      const std::int64_t k = core_.k_inner ? n % depths : n / blocks;
+      const std::int64_t i = core_.k_inner ? n / depths : n % blocks;
+      list.push_back(b_.wgmma({.op = core_.op,
+                               .acc = {acc_, integer(i * values)},
+                               .a = side(above, i, k, cx_.schedule.core.swap_ab ? filter : data),
+                               .b = side(along, 0, k, cx_.schedule.core.swap_ab ? data : filter),
+                               .a_row_bytes = static_cast<int>(row_bytes(above)),
+                               .b_row_bytes = static_cast<int>(row_bytes(along)),
+                               .a_panel = panel(above),
+                               .b_panel = panel(along),
+                               .a_lines = lines(above),
+                               .b_lines = lines(along),
+                               .accumulate = k > 0 ? nullptr : later}));
+    }
+    list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Commit}));
+    return b_.block(std::move(list));
   }
-  return tiles_.each_window(points, [&] {
-    const StmtRef taps = tiles_.each_tap(points, [&] {
-      ExprRef tap = integer(0);
-      for (const IndexId i : roles_.walked)
-        tap = b_.add(tap, points[i]);
-      const ExprRef depth = points[roles_.depths.front()];
-      const ExprRef is_next = b_.logical_and(b_.less(integer(0), depth), b_.less(tap, integer(1)));
-      return step(b_.less(integer(0), b_.add(depth, tap)), points,
-                  b_.branch(is_next, windows_->let_go()));
+
+  // Until the buffers are full, and what the step before has read is let go of.
+  StmtRef step(ExprRef later, const Positions &points, StmtRef windows) {
+    return b_.block({ring_.wait(), multiply(later, points),
+                     b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
+                     has_resident(cx_.schedule) ? nullptr : b_.branch(later, ring_.let_go()),
+                     windows, ring_.advance()});
+  }
+
+  StmtRef steps() {
+    Positions points(cx_.nest.indices.size(), integer(0));
+    if (!windows_) {
+      const kernel::VarId number = b_.variable("step", {});
+      const std::int64_t count = core_steps(cx_.gemm());
+      List list;
+      if (first_of_row(cx_.gemm()))
+        tiles_.take_step(b_.add(cluster_.first_step(count), b_.var(number)), points, list);
+      list.push_back(step(b_.less(integer(0), b_.var(number)), points, nullptr));
+      return b_.loop(number, kernel::ForKind::Serial, integer(0), cluster_.step_count(count), 1,
+                     b_.block(std::move(list)));
+    }
+    return tiles_.each_window(points, [&] {
+      const StmtRef taps = tiles_.each_tap(points, [&] {
+        ExprRef tap = integer(0);
+        for (const IndexId i : roles_.walked)
+          tap = b_.add(tap, points[i]);
+        const ExprRef depth = points[roles_.depths.front()];
+        const ExprRef is_next =
+            b_.logical_and(b_.less(integer(0), depth), b_.less(tap, integer(1)));
+        return step(b_.less(integer(0), b_.add(depth, tap)), points,
+                    b_.branch(is_next, windows_->let_go()));
+      });
+      return b_.block({windows_->wait(), taps, windows_->advance()});
     });
-    return b_.block({windows_->wait(), taps, windows_->advance()});
-  });
-}
-
-// Groups in turn multiply one behind the other, but where the filter is kept: at once.
-StmtRef WgmmaLoops::start(ExprRef turn) const {
-  const auto start_of = [&](const WgmmaRing &ring, std::int64_t buffers) {
-    return turn != nullptr ? ring.start_turn(turn, buffers) : ring.start(0);
-  };
-  return b_.block({has_resident(cx_.schedule) ? nullptr : start_of(ring_, core_steps(cx_.gemm())),
-                   windows_ ? start_of(*windows_, windows_of_tile(cx_.gemm())) : nullptr});
-}
-
-void WgmmaLoops::end(ExprRef turn, List &list) const {
-  if (is_ordered())
-    list.push_back(ring_.end_turn(turn));
-  if (ahead_)
-    list.push_back(ahead_->wait()); // no later, so that others are read while the sums end
-  list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
-  if (!has_resident(cx_.schedule))
-    list.push_back(ring_.let_go());
-  if (windows_)
-    list.push_back(windows_->let_go());
-  if (is_ordered())
-    list.push_back(ring_.skip(core_steps(cx_.gemm())));
-  if (windows_ && turn != nullptr)
-    list.push_back(windows_->skip(windows_of_tile(cx_.gemm())));
-}
-
-StmtRef WgmmaLoops::consume() {
-  List all;
-  const ExprRef group = b_.sub(b_.div(b_.lane(), integer(schedule::kGroupItems)), integer(1));
-  const ExprRef turn =
-      cx_.schedule.roles.math.instances > 1 ? named(b_, all, "turn", group) : nullptr;
-  const ExprRef inside = cx_.schedule.roles.math.instances > 1 ? integer(0) : group;
-  const ExprRef across = integer(core_.warp_columns);
-  group_row_ =
-      named(b_, all, "group_row", b_.mul(b_.div(inside, across), integer(tile_.warp_rows)));
-  group_column_ =
-      named(b_, all, "group_column", b_.mul(b_.mod(inside, across), integer(tile_.warp_columns)));
-  if (window_)
-    window_->place(group_row_, tile_.warp_rows, all);
-  all.push_back(start(turn));
-  if (const StmtRef dealt = ring_.wait_dealt(); turn != nullptr && dealt != nullptr)
-    all.push_back(b_.branch(b_.less(integer(0), turn), dealt));
-  all.push_back(join_.start());
-  if (ahead_)
-    all.push_back(ahead_->start(turn));
-  all.push_back(tiles_.each(turn, [&](ExprRef tile, List &list) {
-    if (is_ordered())
-      list.push_back(ring_.wait_turn(turn));
-    if (has_resident(cx_.schedule))
-      list.push_back(ring_.start(0));
-    list.push_back(steps());
-    end(turn, list);
-    list.push_back(join_.join(acc_));
-    tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
-    const schedule::CoreTile slice = join_.slice();
-    const StmtRef sums = sum_wgmma_tile(
-        cx_, tiles_,
-        {.acc = acc_, .turn = turn, .group_row = group_row_, .group_column = group_column_});
-    const StmtRef results = store_wgmma(
-        cx_, slice,
-        {.tiles = tiles_,
-         .acc = acc_,
-         .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
-         .first_column = b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
-         .boxes = boxes_ ? &*boxes_ : nullptr,
-         .ahead = ahead_ ? &*ahead_ : nullptr,
-         .tile_row = group_row_,
-         .tile_column = group_column_,
-         .halves = join_.halves()});
-    const StmtRef store = b_.block({sums, results});
-    const ExprRef exists = tiles_.exists();
-    list.push_back(exists == nullptr ? store : b_.branch(exists, store));
-    list.push_back(ahead_ ? ahead_->let_go() : nullptr);
-  }));
-  if (boxes_)
-    all.push_back(boxes_->end());
-  return b_.block(std::move(all));
-}
-
-RingShape WgmmaLoops::shape_of_ring() const {
-  const std::int64_t data =
-      halo_stages(cx_.schedule) > 0 ? 0 : tile_.rows * tile_.spread * tile_.depth;
-  return {.count = step_stages(cx_.schedule),
-          .data_elems = data,
-          .data_copied = has_loading_warps(cx_.schedule) ? 0 : data,
-          .filter_elems = tile_.columns * tile_.depth,
-          .has_turns = is_ordered(),
-          .is_kept = has_resident(cx_.schedule),
-          .is_dealt = deals_kept_filter(cx_.gemm()),
-          .gatherers = halo_stages(cx_.schedule) > 0 ? 0 : gatherers(),
-          .feeds = halo_stages(cx_.schedule) > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
-}
-
-RingShape WgmmaLoops::shape_of_windows() const {
-  return {.count = halo_stages(cx_.schedule),
-          .data_elems = window_elems(cx_.gemm()),
-          .data_copied =
-              has_loading_warps(cx_.schedule) ? 0 : window_rows(cx_.gemm()) * tile_.depth,
-          .gatherers = gatherers(),
-          .feeds = feeds_};
-}
-
-StmtRef WgmmaLoops::build() {
-  if (cx_.schedule.store == schedule::Store::Tma)
-    boxes_.emplace(cx_);
-  if (cx_.schedule.extra.stages > 0)
-    ahead_.emplace(cx_);
-  acc_ = b_.buffer({.name = "acc",
-                    .space = kernel::Space::Register,
-                    .type = {core_.op->d.type, 1},
-                    .elems = tile_.warp_rows * tile_.warp_columns / schedule::kGroupItems});
-  const ExprRef is_first = b_.equal(b_.lane(), integer(0));
-  const bool is_among_loads = ahead_ && has_loading_warps(cx_.schedule);
-  const WgmmaParts parts{tiles_, ring_, data_ring(), is_among_loads ? &*ahead_ : nullptr};
-  List producer, consumer;
-  if (cx_.schedule.roles.math.registers > 0) {
-    const int given = schedule::launch_registers(cx_.schedule);
-    producer.push_back(b_.register_limit(
-        {cx_.schedule.roles.load.registers > given, cx_.schedule.roles.load.registers}));
-    consumer.push_back(b_.register_limit(
-        {cx_.schedule.roles.math.registers >= given, cx_.schedule.roles.math.registers}));
   }
-  producer.push_back(deal_kept_filter(cx_, ring_)); // before its warps have other work
-  producer.push_back(produce_wgmma(cx_, parts));
-  if (ahead_ && !is_among_loads)
-    producer.push_back(
-        b_.branch(b_.equal(b_.lane(), integer(kAheadItem)), ahead_->produce(tiles_)));
-  consumer.push_back(consume());
-  const StmtRef others =
-      b_.block({b_.await_earlier(), multiply_or_map(cx_, parts, b_.block(std::move(consumer)))});
-  const StmtRef init = b_.block({ring_.init(), windows_ ? windows_->init() : nullptr, join_.init(),
-                                 ahead_ ? ahead_->init() : nullptr});
-  return b_.block({b_.branch(is_first, init), cluster_.barrier(),
-                   b_.branch(b_.less(b_.lane(), integer(schedule::kGroupItems)),
-                             b_.block(std::move(producer)), others),
-                   cluster_.size() > 1 ? cluster_.barrier() : nullptr});
-}
+
+  // Groups in turn multiply one behind the other, but where the filter is kept: at once.
+  StmtRef start(ExprRef turn) const {
+    const auto start_of = [&](const WgmmaRing &ring, std::int64_t buffers) {
+      return turn != nullptr ? ring.start_turn(turn, buffers) : ring.start(0);
+    };
+    return b_.block({has_resident(cx_.schedule) ? nullptr : start_of(ring_, core_steps(cx_.gemm())),
+                     windows_ ? start_of(*windows_, windows_of_tile(cx_.gemm())) : nullptr});
+  }
+
+  void end(ExprRef turn, List &list) const {
+    if (is_ordered())
+      list.push_back(ring_.end_turn(turn));
+    if (ahead_)
+      list.push_back(ahead_->wait()); // no later, so that others are read while the sums end
+    list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 0}));
+    if (!has_resident(cx_.schedule))
+      list.push_back(ring_.let_go());
+    if (windows_)
+      list.push_back(windows_->let_go());
+    if (is_ordered())
+      list.push_back(ring_.skip(core_steps(cx_.gemm())));
+    if (windows_ && turn != nullptr)
+      list.push_back(windows_->skip(windows_of_tile(cx_.gemm())));
+  }
+
+  StmtRef consume() {
+    List all;
+    const ExprRef group = b_.sub(b_.div(b_.lane(), integer(schedule::kGroupItems)), integer(1));
+    const ExprRef turn =
+        cx_.schedule.roles.math.instances > 1 ? named(b_, all, "turn", group) : nullptr;
+    const ExprRef inside = cx_.schedule.roles.math.instances > 1 ? integer(0) : group;
+    const ExprRef across = integer(core_.warp_columns);
+    group_row_ =
+        named(b_, all, "group_row", b_.mul(b_.div(inside, across), integer(tile_.warp_rows)));
+    group_column_ =
+        named(b_, all, "group_column", b_.mul(b_.mod(inside, across), integer(tile_.warp_columns)));
+    if (window_)
+      window_->place(group_row_, tile_.warp_rows, all);
+    all.push_back(start(turn));
+    if (const StmtRef dealt = ring_.wait_dealt(); turn != nullptr && dealt != nullptr)
+      all.push_back(b_.branch(b_.less(integer(0), turn), dealt));
+    all.push_back(join_.start());
+    if (ahead_)
+      all.push_back(ahead_->start(turn));
+    all.push_back(tiles_.each(turn, [&](ExprRef tile, List &list) {
+      if (is_ordered())
+        list.push_back(ring_.wait_turn(turn));
+      if (has_resident(cx_.schedule))
+        list.push_back(ring_.start(0));
+      list.push_back(steps());
+      end(turn, list);
+      list.push_back(join_.join(acc_));
+      tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
+      const schedule::CoreTile slice = join_.slice();
+      const StmtRef sums = sum_wgmma_tile(
+          cx_, tiles_,
+          {.acc = acc_, .turn = turn, .group_row = group_row_, .group_column = group_column_});
+      const StmtRef results = store_wgmma(
+          cx_, slice,
+          {.tiles = tiles_,
+           .acc = acc_,
+           .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
+           .first_column = b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
+           .boxes = boxes_ ? &*boxes_ : nullptr,
+           .ahead = ahead_ ? &*ahead_ : nullptr,
+           .tile_row = group_row_,
+           .tile_column = group_column_,
+           .halves = join_.halves()});
+      const StmtRef store = b_.block({sums, results});
+      const ExprRef exists = tiles_.exists();
+      list.push_back(exists == nullptr ? store : b_.branch(exists, store));
+      list.push_back(ahead_ ? ahead_->let_go() : nullptr);
+    }));
+    if (boxes_)
+      all.push_back(boxes_->end());
+    return b_.block(std::move(all));
+  }
+
+  RingShape shape_of_ring() const {
+    const std::int64_t data =
+        halo_stages(cx_.schedule) > 0 ? 0 : tile_.rows * tile_.spread * tile_.depth;
+    return {.count = step_stages(cx_.schedule),
+            .data_elems = data,
+            .data_copied = has_loading_warps(cx_.schedule) ? 0 : data,
+            .filter_elems = tile_.columns * tile_.depth,
+            .has_turns = is_ordered(),
+            .is_kept = has_resident(cx_.schedule),
+            .is_dealt = deals_kept_filter(cx_.gemm()),
+            .gatherers = halo_stages(cx_.schedule) > 0 ? 0 : gatherers(),
+            .feeds = halo_stages(cx_.schedule) > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
+  }
+
+  RingShape shape_of_windows() const {
+    return {.count = halo_stages(cx_.schedule),
+            .data_elems = window_elems(cx_.gemm()),
+            .data_copied =
+                has_loading_warps(cx_.schedule) ? 0 : window_rows(cx_.gemm()) * tile_.depth,
+            .gatherers = gatherers(),
+            .feeds = feeds_};
+  }
+};
 
 } // namespace
 

@@ -30,7 +30,22 @@ public:
                             .elems = extra_ == nullptr ? 2 : 3});
   }
 
-  StmtRef build();
+  StmtRef build() {
+    Stmts all = {ring_.start(1), set(kCount, integer(0)), set(kOldest, integer(0)),
+                 extra_ == nullptr ? nullptr : by_extra_item(extra_->start_copies())};
+    all.push_back(tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
+      tiles_.take_apart(tile, list);
+      for (CoreSide &side : sides_)
+        list.push_back(side.declare(tiles_.first_row()));
+      if (extra_ != nullptr)
+        list.push_back(set(kOfTile, integer(0)));
+      Positions points = tiles_.first_points();
+      list.push_back(tiles_.each_step(points, [&] { return step(points); }));
+    }));
+    for (int pending = ahead_ - 1; pending >= 0; --pending)
+      all.push_back(b_.branch(b_.less(pending, state(kCount)), give(pending)));
+    return b_.block(std::move(all));
+  }
 
 private:
   static constexpr std::int64_t kCount = 0;  // of steps
@@ -41,10 +56,6 @@ private:
   StmtRef set(std::int64_t which, ExprRef value) const {
     return b_.store(under_way_, which, value);
   }
-  StmtRef give(int pending) const;
-  StmtRef give_later() const;
-  StmtRef step(const Positions &points) const;
-  StmtRef copy_extra() const;
   StmtRef by_extra_item(StmtRef body) const { return b_.branch(b_.equal(b_.lane(), 0), body); }
 
   Context &cx_;
@@ -57,59 +68,42 @@ private:
   const WgmmaAhead *extra_;    // what post-ops read, brought among the loads; or null
   std::deque<CoreSide> sides_; // of pixels by their number: the data, or what its map reads
   BufferId under_way_{-1};
+
+  // What post-ops of the tile read, behind so many of its steps that all of the tile before may be
+  // multiplied: its buffer is given up when they are.
+  StmtRef copy_extra() const {
+    if (extra_ == nullptr)
+      return nullptr;
+    const ExprRef is_time = b_.equal(state(kOfTile), ahead_);
+    return b_.block({b_.branch(is_time, by_extra_item(extra_->copy_tile(tiles_))),
+                     set(kOfTile, b_.add(state(kOfTile), 1))});
+  }
+
+  // The oldest step under way may be multiplied, once so many are left.
+  StmtRef give(int pending) const {
+    const kernel::VarId next = b_.variable("next", {});
+    const ExprRef is_end = b_.equal(b_.var(next), count_);
+    return b_.block({b_.async_wait(pending), ring_.say_full(state(kOldest)),
+                     b_.let(next, b_.add(state(kOldest), 1)),
+                     set(kOldest, b_.select(is_end, 0, b_.var(next)))});
+  }
+
+  // The step that so many are started behind.
+  StmtRef give_later() const {
+    if (ahead_ == 0)
+      return give(0);
+    const ExprRef is_short = b_.less(state(kCount), ahead_);
+    return b_.branch(is_short, set(kCount, b_.add(state(kCount), 1)), give(ahead_));
+  }
+
+  StmtRef step(const Positions &points) const {
+    Stmts list = {ring_.wait_empty(), filter_(points)};
+    for (const CoreSide &side : sides_)
+      list.push_back(side.start_at(points, ring_.slot()));
+    list.insert(list.end(), {b_.async_commit(), give_later(), copy_extra(), ring_.advance()});
+    return b_.block(std::move(list));
+  }
 };
-
-// What post-ops of the tile read, behind so many of its steps that all of the tile before may be
-// multiplied: its buffer is given up when they are.
-StmtRef WgmmaGather::copy_extra() const {
-  if (extra_ == nullptr)
-    return nullptr;
-  const ExprRef is_time = b_.equal(state(kOfTile), ahead_);
-  return b_.block({b_.branch(is_time, by_extra_item(extra_->copy_tile(tiles_))),
-                   set(kOfTile, b_.add(state(kOfTile), 1))});
-}
-
-// The oldest step under way may be multiplied, once so many are left.
-StmtRef WgmmaGather::give(int pending) const {
-  const kernel::VarId next = b_.variable("next", {});
-  const ExprRef is_end = b_.equal(b_.var(next), count_);
-  return b_.block({b_.async_wait(pending), ring_.say_full(state(kOldest)),
-                   b_.let(next, b_.add(state(kOldest), 1)),
-                   set(kOldest, b_.select(is_end, 0, b_.var(next)))});
-}
-
-// The step that so many are started behind.
-StmtRef WgmmaGather::give_later() const {
-  if (ahead_ == 0)
-    return give(0);
-  const ExprRef is_short = b_.less(state(kCount), ahead_);
-  return b_.branch(is_short, set(kCount, b_.add(state(kCount), 1)), give(ahead_));
-}
-
-StmtRef WgmmaGather::step(const Positions &points) const {
-  Stmts list = {ring_.wait_empty(), filter_(points)};
-  for (const CoreSide &side : sides_)
-    list.push_back(side.start_at(points, ring_.slot()));
-  list.insert(list.end(), {b_.async_commit(), give_later(), copy_extra(), ring_.advance()});
-  return b_.block(std::move(list));
-}
-
-StmtRef WgmmaGather::build() {
-  Stmts all = {ring_.start(1), set(kCount, integer(0)), set(kOldest, integer(0)),
-               extra_ == nullptr ? nullptr : by_extra_item(extra_->start_copies())};
-  all.push_back(tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
-    tiles_.take_apart(tile, list);
-    for (CoreSide &side : sides_)
-      list.push_back(side.declare(tiles_.first_row()));
-    if (extra_ != nullptr)
-      list.push_back(set(kOfTile, integer(0)));
-    Positions points = tiles_.first_points();
-    list.push_back(tiles_.each_step(points, [&] { return step(points); }));
-  }));
-  for (int pending = ahead_ - 1; pending >= 0; --pending)
-    all.push_back(b_.branch(b_.less(pending, state(kCount)), give(pending)));
-  return b_.block(std::move(all));
-}
 
 } // namespace
 

@@ -98,35 +98,40 @@ public:
         turned_(roles_.data_turned ? turned_filter_map(cx_.gemm()) : schedule::DataMap{}),
         maps_(declare_maps(cx_, cluster_)) {}
 
-  StmtRef build();
+  // Windows and the filter come by warps of their own: neither waits for the other's ring, and a
+  // fixed filter for no other kernel.
+  StmtRef build() {
+    if (has_loading_warps(cx_.schedule))
+      return gather();
+    if (halo_stages(cx_.schedule) == 0)
+      return by_item(0, roles_.data_turned ? produce_turned() : produce());
+    const StmtRef filter = has_resident(cx_.schedule) ? keep_filter() : stream_filter();
+    const StmtRef await = has_fixed_filter() ? nullptr : b_.await_earlier();
+    return b_.block(
+        {by_item(0, b_.block({await, filter})), by_item(kCoreLanes, produce_windows())});
+  }
+
   // All that the producer's warps do where they map too, at places of their own in `mapped`.
-  StmtRef copy_and_map(const WgmmaParts &mapped);
+  // One work-item copies windows ahead of the one that all map next. Of the buffers left, two or more
+  // are those of windows mapped before, so that none that is multiplied is waited for.
+  StmtRef copy_and_map(const WgmmaParts &mapped) {
+    const std::int64_t ahead = cx_.schedule.roles.load.lead;
+    const auto fetch = [&](ExprRef tile, ExprRef depth, std::int64_t count) {
+      return tiles_.window_after(tile, depth, count,
+                                 [&](const auto &points) { return fill_window(points); });
+    };
+    Stmts first = {data_ring_.start(1)};
+    for (std::int64_t i = 0; i < ahead; ++i)
+      first.push_back(fetch(cluster_.number(), integer(0), i));
+    const StmtRef maps = map_windows(cx_, mapped, [&](ExprRef tile, ExprRef depth) {
+      return by_item(0, fetch(tile, depth, ahead));
+    });
+    return beside_kept_filter(b_.block({by_item(0, b_.block(std::move(first))), maps}));
+  }
 
 private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   bool has_fixed_filter() const { return b_.kernel()[cx_.source_buffers[at(roles_.filter)]].fixed; }
-  Stmts wait_to_fill(const WgmmaRing &ring);
-  StmtRef fill_filter(const Positions &points);
-  StmtRef fill_ahead(const Positions &points);
-  StmtRef copy_ahead();
-  StmtRef unless_ahead(StmtRef fill);
-  StmtRef by_item(std::int64_t item, StmtRef body);
-  StmtRef each_tile(const std::function<StmtRef(Positions &points, Stmts &list)> &body);
-  StmtRef produce();
-  StmtRef produce_windows();
-  StmtRef fill_window(const Positions &points);
-  StmtRef keep_filter();
-  StmtRef beside_kept_filter(StmtRef data);
-  StmtRef stream_filter();
-  StmtRef gather();
-  ExprRef first_copied_row();
-  StmtRef copy_step(const Positions &points, const std::vector<ExprRef> &base);
-  void copy_all(int input, kernel::TensorCopy copy, Stmts &list);
-  void copy_data(const Positions &points, const std::vector<ExprRef> &base, Stmts &list);
-  void copy_filter(const Positions &points, Stmts &list);
-  StmtRef produce_turned();
-  void copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
-                  const TurnedPanel &panel, Stmts &list);
 
   Context &cx_;
   kernel::Builder &b_;
@@ -142,288 +147,259 @@ private:
   const schedule::DataMap turned_;   // the filter's beside turned data
   const RingMaps maps_;
   BufferId ahead_{-1}; // register: of how many steps to come the filter is copied already
-};
 
-Stmts WgmmaProducer::wait_to_fill(const WgmmaRing &ring) {
-  return {ring.wait_empty(),
-          b_.mbarrier({MbarrierOp::Expect, ring.full(ring.slot()), integer(ring.bytes())})};
-}
-
-// The same box of all that is copied for an input.
-void WgmmaProducer::copy_all(int input, kernel::TensorCopy copy, Stmts &list) {
-  const std::vector<kernel::MapId> &maps = input == roles_.data ? maps_.data : maps_.filter;
-  for (std::size_t k = 0; k < maps.size(); ++k) {
-    copy.map = maps[k];
-    copy.to.buffer = (input == roles_.data ? data_ring_ : ring_).copied(input)[k];
-    list.push_back(b_.tensor_copy(copy));
+  Stmts wait_to_fill(const WgmmaRing &ring) {
+    return {ring.wait_empty(),
+            b_.mbarrier({MbarrierOp::Expect, ring.full(ring.slot()), integer(ring.bytes())})};
   }
-}
 
-// One copy, or in blocks one for each of the step's. Blocks of a cluster's row have slices of rows.
-void WgmmaProducer::copy_data(const Positions &points, const std::vector<ExprRef> &base,
-                              Stmts &list) {
-  const std::int64_t block = roles_.has_blocks() ? extent(cx_.nest, roles_.depth()) : tile_.depth;
-  const ExprRef slice = b_.mul(cluster_.column(), data_ring_.data_elems() / cluster_.columns());
-  const ExprRef first = b_.add(b_.mul(data_ring_.slot(), data_ring_.data_elems()), slice);
-  for (std::int64_t i = 0; i < tile_.depth / block; ++i) {
-    kernel::TensorCopy copy{
-        .to = {data_ring_.data(), b_.add(first, i * block * data_ring_.data_elems() / tile_.depth)},
-        .at = base,
-        .signals = data_ring_.full(data_ring_.slot()),
-        .ranks = cluster_.share_data()};
-    Positions moved = points;
-    if (roles_.has_blocks()) {
-      moved[roles_.depths[0]] = b_.add(points[roles_.depths[0]], i);
-      moved[roles_.depth()] = integer(0);
+  // The same box of all that is copied for an input.
+  void copy_all(int input, kernel::TensorCopy copy, Stmts &list) {
+    const std::vector<kernel::MapId> &maps = input == roles_.data ? maps_.data : maps_.filter;
+    for (std::size_t k = 0; k < maps.size(); ++k) {
+      copy.map = maps[k];
+      copy.to.buffer = (input == roles_.data ? data_ring_ : ring_).copied(input)[k];
+      list.push_back(b_.tensor_copy(copy));
     }
-    for (const nest::Linear &place : data_.place)
-      copy.at.push_back(linear(cx_, place, moved));
-    if (const ExprRef first = tiles_.first_of_row(points))
-      copy.at[0] = b_.sub(copy.at[0], b_.mul(first, block));
-    if (data_.place.empty())
-      copy.at[0] = b_.add(base[0], points[roles_.depth()]);
-    for (const nest::Linear &tap : data_.taps)
-      copy.offsets.push_back(linear(cx_, tap, points));
-    copy_all(roles_.data, std::move(copy), list);
   }
-}
 
-// Panels of the filter; blocks of a cluster's column have slices of them, of columns, or of the
-// depth where it is turned.
-void WgmmaProducer::copy_filter(const Positions &points, Stmts &list) {
-  const std::int64_t panel = ring_.filter_elems() / filter_.panels;
-  const ExprRef slice = b_.mul(cluster_.row(), panel / cluster_.rows());
-  const ExprRef filter = b_.add(b_.mul(ring_.slot(), ring_.filter_elems()), slice);
-  const ExprRef first_column =
-      b_.add(tiles_.first_column(), b_.mul(cluster_.row(), tile_.columns / cluster_.rows()));
-  const ExprRef first_depth =
-      b_.add(points[roles_.depth()], b_.mul(cluster_.row(), tile_.depth / cluster_.rows()));
-  for (std::int64_t i = 0; i < filter_.panels; ++i) {
-    kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, i * panel)},
-                            .map = maps_.filter.front(),
-                            .signals = ring_.full(ring_.slot()),
-                            .ranks = cluster_.share_filter()};
-    Positions moved = points;
-    moved[roles_.channel] = b_.add(tiles_.first_column(), i * panel_columns(tile_));
-    copy.at.assign(filter_.dims.size(), integer(0));
-    copy.at.front() = linear(cx_, filter_.first, moved);
-    const ExprRef column = b_.add(first_column, linear(cx_, filter_.parts, points));
-    copy.at.back() = roles_.filter_turned ? first_depth : b_.div(column, filter_.unit);
-    list.push_back(b_.tensor_copy(std::move(copy)));
-  }
-}
-
-StmtRef WgmmaProducer::unless_ahead(StmtRef fill) {
-  if (to_int(ahead_) < 0)
-    return fill;
-  const ExprRef left = b_.load(ahead_, 0);
-  return b_.branch(b_.less(0, left), b_.store(ahead_, 0, b_.sub(left, 1)), fill);
-}
-
-StmtRef WgmmaProducer::copy_step(const Positions &points, const std::vector<ExprRef> &base) {
-  Stmts fill = wait_to_fill(ring_);
-  copy_filter(points, fill);
-  Stmts list = {unless_ahead(b_.block(std::move(fill)))};
-  copy_data(points, base, list);
-  list.push_back(ring_.advance());
-  return b_.block(std::move(list));
-}
-
-StmtRef WgmmaProducer::fill_filter(const Positions &points) {
-  Stmts list = {
-      b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
-  copy_filter(points, list);
-  return b_.block(std::move(list));
-}
-
-// A step's filter for a buffer that was never filled.
-StmtRef WgmmaProducer::fill_ahead(const Positions &points) {
-  return b_.block({fill_filter(points), ring_.advance()});
-}
-
-// What the first tile's first steps read of a fixed filter, as many as there are buffers: before
-// earlier kernels are awaited.
-StmtRef WgmmaProducer::copy_ahead() {
-  if (!cx_.schedule.roles.load.early)
-    return nullptr;
-  ahead_ = b_.buffer({"ahead", kernel::Space::Register, {DType::I32, 1}, 1});
-  Stmts list = {ring_.start(1)};
-  tiles_.take_apart(cluster_.number(), list);
-  const std::int64_t steps = core_steps(cx_.gemm());
-  const ExprRef first = named(b_, list, "first_step", cluster_.first_step(steps));
-  const ExprRef count = b_.min(cluster_.step_count(steps), step_stages(cx_.schedule));
-  list.push_back(b_.store(ahead_, 0, count));
-  Positions points = tiles_.first_points();
-  list.push_back(
-      tiles_.each_number(points, first, b_.add(first, count), [&] { return fill_ahead(points); }));
-  return b_.block(std::move(list));
-}
-
-// One panel of a turned input, at the points at which `base` stands.
-void WgmmaProducer::copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
-                               const TurnedPanel &panel, Stmts &list) {
-  const bool is_data = &map == &data_;
-  kernel::TensorCopy copy{.to = {ring_.data(), to},
-                          .at = std::move(base),
-                          .signals = ring_.full(ring_.slot()),
-                          .ranks = is_data ? cluster_.share_data() : cluster_.share_filter()};
-  copy.at[0] = b_.add(copy.at[0], panel.channel);
-  for (const nest::Linear &tap : map.taps)
-    copy.offsets.push_back(is_data ? integer(0) : linear(cx_, tap, panel.points));
-  copy_all(is_data ? roles_.data : roles_.filter, std::move(copy), list);
-}
-
-// Panels of both turned inputs, each at the same points of the depth; blocks of a cluster that
-// share a tile have some of its panels each.
-StmtRef WgmmaProducer::produce_turned() {
-  const std::int64_t across = panel_columns(tile_);
-  const std::int64_t data_panels = tile_.rows / across / cluster_.columns();
-  const std::int64_t filter_panels = tile_.columns / across / cluster_.rows();
-  const auto number = [&](ExprRef slice, std::int64_t count, std::int64_t i) {
-    return b_.add(b_.mul(slice, count), i);
-  };
-  const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
-    tiles_.take_apart(tile, list);
-    std::vector<TurnedPanel> panels;
-    for (std::int64_t i = 0; i < filter_panels; ++i)
-      panels.push_back(tiles_.panel(
-          b_.add(tiles_.first_column(), b_.mul(number(cluster_.row(), filter_panels, i), across)),
-          list));
-    const kernel::VarId point = b_.variable("point", {});
-    Stmts step;
-    const std::vector<ExprRef> data =
-        row_base(cx_, tiles_, data_, roles_.depths, b_.var(point), step);
-    const std::vector<ExprRef> filter =
-        row_base(cx_, tiles_, turned_, roles_.depths, b_.var(point), step);
-    for (StmtRef wait : wait_to_fill(ring_))
-      step.push_back(wait);
-    const auto place = [&](std::int64_t elems, ExprRef panel) {
-      return b_.add(b_.mul(ring_.slot(), elems), b_.mul(panel, across * tile_.depth));
-    };
-    for (std::int64_t i = 0; i < data_panels; ++i) {
-      const ExprRef panel = number(cluster_.column(), data_panels, i);
-      copy_panel(place(ring_.data_elems(), panel), data_, data,
-                 {b_.add(tiles_.first_row(), b_.mul(panel, across)), {}}, step);
+  // One copy, or in blocks one for each of the step's. Blocks of a cluster's row have slices of rows.
+  void copy_data(const Positions &points, const std::vector<ExprRef> &base, Stmts &list) {
+    const std::int64_t block = roles_.has_blocks() ? extent(cx_.nest, roles_.depth()) : tile_.depth;
+    const ExprRef slice = b_.mul(cluster_.column(), data_ring_.data_elems() / cluster_.columns());
+    const ExprRef first = b_.add(b_.mul(data_ring_.slot(), data_ring_.data_elems()), slice);
+    for (std::int64_t i = 0; i < tile_.depth / block; ++i) {
+      kernel::TensorCopy copy{
+          .to = {data_ring_.data(),
+                 b_.add(first, i * block * data_ring_.data_elems() / tile_.depth)},
+          .at = base,
+          .signals = data_ring_.full(data_ring_.slot()),
+          .ranks = cluster_.share_data()};
+      Positions moved = points;
+      if (roles_.has_blocks()) {
+        moved[roles_.depths[0]] = b_.add(points[roles_.depths[0]], i);
+        moved[roles_.depth()] = integer(0);
+      }
+      for (const nest::Linear &place : data_.place)
+        copy.at.push_back(linear(cx_, place, moved));
+      if (const ExprRef first = tiles_.first_of_row(points))
+        copy.at[0] = b_.sub(copy.at[0], b_.mul(first, block));
+      if (data_.place.empty())
+        copy.at[0] = b_.add(base[0], points[roles_.depth()]);
+      for (const nest::Linear &tap : data_.taps)
+        copy.offsets.push_back(linear(cx_, tap, points));
+      copy_all(roles_.data, std::move(copy), list);
     }
-    for (std::int64_t i = 0; i < filter_panels; ++i)
-      copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
-                 filter, panels[at(static_cast<int>(i))], step);
-    step.push_back(ring_.advance());
-    const auto [begin, end] = tiles_.turned_points();
-    list.push_back(b_.loop(point, kernel::ForKind::Serial, begin, end, tile_.depth,
-                           b_.block(std::move(step))));
-  });
-  return b_.block({b_.await_earlier(), ring_.start(1), tiles});
-}
+  }
 
-// Of this block's slice. An im2col map cannot start past the last point, where tiles that fill up a
-// cluster and slices of the last tile may lie.
-ExprRef WgmmaProducer::first_copied_row() {
-  const ExprRef row =
-      b_.add(tiles_.first_row(), b_.mul(cluster_.column(), tile_.rows / cluster_.columns()));
-  return cluster_.size() > 1 && data_.is_im2col() ? b_.min(row, roles_.points - 1) : row;
-}
+  // Panels of the filter; blocks of a cluster's column have slices of them, of columns, or of the
+  // depth where it is turned.
+  void copy_filter(const Positions &points, Stmts &list) {
+    const std::int64_t panel = ring_.filter_elems() / filter_.panels;
+    const ExprRef slice = b_.mul(cluster_.row(), panel / cluster_.rows());
+    const ExprRef filter = b_.add(b_.mul(ring_.slot(), ring_.filter_elems()), slice);
+    const ExprRef first_column =
+        b_.add(tiles_.first_column(), b_.mul(cluster_.row(), tile_.columns / cluster_.rows()));
+    const ExprRef first_depth =
+        b_.add(points[roles_.depth()], b_.mul(cluster_.row(), tile_.depth / cluster_.rows()));
+    for (std::int64_t i = 0; i < filter_.panels; ++i) {
+      kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, i * panel)},
+                              .map = maps_.filter.front(),
+                              .signals = ring_.full(ring_.slot()),
+                              .ranks = cluster_.share_filter()};
+      Positions moved = points;
+      moved[roles_.channel] = b_.add(tiles_.first_column(), i * panel_columns(tile_));
+      copy.at.assign(filter_.dims.size(), integer(0));
+      copy.at.front() = linear(cx_, filter_.first, moved);
+      const ExprRef column = b_.add(first_column, linear(cx_, filter_.parts, points));
+      copy.at.back() = roles_.filter_turned ? first_depth : b_.div(column, filter_.unit);
+      list.push_back(b_.tensor_copy(std::move(copy)));
+    }
+  }
 
-// `body` at the first point of each tile; what it appends comes before what it gives.
-StmtRef WgmmaProducer::each_tile(const std::function<StmtRef(Positions &, Stmts &)> &body) {
-  return tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
-    tiles_.take_apart(tile, list);
+  StmtRef unless_ahead(StmtRef fill) {
+    if (to_int(ahead_) < 0)
+      return fill;
+    const ExprRef left = b_.load(ahead_, 0);
+    return b_.branch(b_.less(0, left), b_.store(ahead_, 0, b_.sub(left, 1)), fill);
+  }
+
+  StmtRef copy_step(const Positions &points, const std::vector<ExprRef> &base) {
+    Stmts fill = wait_to_fill(ring_);
+    copy_filter(points, fill);
+    Stmts list = {unless_ahead(b_.block(std::move(fill)))};
+    copy_data(points, base, list);
+    list.push_back(ring_.advance());
+    return b_.block(std::move(list));
+  }
+
+  StmtRef fill_filter(const Positions &points) {
+    Stmts list = {
+        b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
+    copy_filter(points, list);
+    return b_.block(std::move(list));
+  }
+
+  // A step's filter for a buffer that was never filled.
+  StmtRef fill_ahead(const Positions &points) {
+    return b_.block({fill_filter(points), ring_.advance()});
+  }
+
+  // What the first tile's first steps read of a fixed filter, as many as there are buffers: before
+  // earlier kernels are awaited.
+  StmtRef copy_ahead() {
+    if (!cx_.schedule.roles.load.early)
+      return nullptr;
+    ahead_ = b_.buffer({"ahead", kernel::Space::Register, {DType::I32, 1}, 1});
+    Stmts list = {ring_.start(1)};
+    tiles_.take_apart(cluster_.number(), list);
+    const std::int64_t steps = core_steps(cx_.gemm());
+    const ExprRef first = named(b_, list, "first_step", cluster_.first_step(steps));
+    const ExprRef count = b_.min(cluster_.step_count(steps), step_stages(cx_.schedule));
+    list.push_back(b_.store(ahead_, 0, count));
     Positions points = tiles_.first_points();
-    const StmtRef own = body(points, list);
-    list.push_back(own);
-  });
-}
+    list.push_back(tiles_.each_number(points, first, b_.add(first, count),
+                                      [&] { return fill_ahead(points); }));
+    return b_.block(std::move(list));
+  }
 
-StmtRef WgmmaProducer::produce() {
-  const StmtRef ahead = copy_ahead();
-  const StmtRef tiles = each_tile([&](Positions &points, Stmts &list) {
-    const std::vector<ExprRef> base =
-        row_base(cx_, tiles_, data_, roles_.pixels, first_copied_row(), list);
-    return tiles_.each_step(points, [&] { return copy_step(points, base); });
-  });
-  return b_.block({ahead, b_.await_earlier(), ring_.start(1), tiles});
-}
+  // One panel of a turned input, at the points at which `base` stands.
+  void copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
+                  const TurnedPanel &panel, Stmts &list) {
+    const bool is_data = &map == &data_;
+    kernel::TensorCopy copy{.to = {ring_.data(), to},
+                            .at = std::move(base),
+                            .signals = ring_.full(ring_.slot()),
+                            .ranks = is_data ? cluster_.share_data() : cluster_.share_filter()};
+    copy.at[0] = b_.add(copy.at[0], panel.channel);
+    for (const nest::Linear &tap : map.taps)
+      copy.offsets.push_back(is_data ? integer(0) : linear(cx_, tap, panel.points));
+    copy_all(is_data ? roles_.data : roles_.filter, std::move(copy), list);
+  }
 
-// All steps of it, for the block's tiles.
-StmtRef WgmmaProducer::keep_filter() {
-  Positions points(cx_.nest.indices.size(), integer(0));
-  tiles_.take_all_columns();
-  return b_.block({ring_.start(1), tiles_.each_step(points, [&] { return fill_ahead(points); })});
-}
+  // Panels of both turned inputs, each at the same points of the depth; blocks of a cluster that
+  // share a tile have some of its panels each.
+  StmtRef produce_turned() {
+    const std::int64_t across = panel_columns(tile_);
+    const std::int64_t data_panels = tile_.rows / across / cluster_.columns();
+    const std::int64_t filter_panels = tile_.columns / across / cluster_.rows();
+    const auto number = [&](ExprRef slice, std::int64_t count, std::int64_t i) {
+      return b_.add(b_.mul(slice, count), i);
+    };
+    const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
+      tiles_.take_apart(tile, list);
+      std::vector<TurnedPanel> panels;
+      for (std::int64_t i = 0; i < filter_panels; ++i)
+        panels.push_back(tiles_.panel(
+            b_.add(tiles_.first_column(), b_.mul(number(cluster_.row(), filter_panels, i), across)),
+            list));
+      const kernel::VarId point = b_.variable("point", {});
+      Stmts step;
+      const std::vector<ExprRef> data =
+          row_base(cx_, tiles_, data_, roles_.depths, b_.var(point), step);
+      const std::vector<ExprRef> filter =
+          row_base(cx_, tiles_, turned_, roles_.depths, b_.var(point), step);
+      for (StmtRef wait : wait_to_fill(ring_))
+        step.push_back(wait);
+      const auto place = [&](std::int64_t elems, ExprRef panel) {
+        return b_.add(b_.mul(ring_.slot(), elems), b_.mul(panel, across * tile_.depth));
+      };
+      for (std::int64_t i = 0; i < data_panels; ++i) {
+        const ExprRef panel = number(cluster_.column(), data_panels, i);
+        copy_panel(place(ring_.data_elems(), panel), data_, data,
+                   {b_.add(tiles_.first_row(), b_.mul(panel, across)), {}}, step);
+      }
+      for (std::int64_t i = 0; i < filter_panels; ++i)
+        copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
+                   filter, panels[at(static_cast<int>(i))], step);
+      step.push_back(ring_.advance());
+      const auto [begin, end] = tiles_.turned_points();
+      list.push_back(b_.loop(point, kernel::ForKind::Serial, begin, end, tile_.depth,
+                             b_.block(std::move(step))));
+    });
+    return b_.block({b_.await_earlier(), ring_.start(1), tiles});
+  }
 
-// Copied by one work-item, and `data` brought by all.
-StmtRef WgmmaProducer::beside_kept_filter(StmtRef data) {
-  const StmtRef filter = by_item(0, keep_filter());
-  return has_fixed_filter() ? b_.block({filter, b_.await_earlier(), data})
-                            : b_.block({b_.await_earlier(), filter, data});
-}
+  // Of this block's slice. An im2col map cannot start past the last point, where tiles that fill up a
+  // cluster and slices of the last tile may lie.
+  ExprRef first_copied_row() {
+    const ExprRef row =
+        b_.add(tiles_.first_row(), b_.mul(cluster_.column(), tile_.rows / cluster_.columns()));
+    return cluster_.size() > 1 && data_.is_im2col() ? b_.min(row, roles_.points - 1) : row;
+  }
 
-StmtRef WgmmaProducer::stream_filter() {
-  return b_.block({ring_.start(1), each_tile([&](Positions &points, Stmts &) {
-                     return tiles_.each_step(points, [&] {
-                       Stmts step = wait_to_fill(ring_);
-                       copy_filter(points, step);
-                       step.push_back(ring_.advance());
-                       return b_.block(std::move(step));
-                     });
-                   })});
-}
+  // `body` at the first point of each tile; what it appends comes before what it gives.
+  StmtRef each_tile(const std::function<StmtRef(Positions &, Stmts &)> &body) {
+    return tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
+      tiles_.take_apart(tile, list);
+      Positions points = tiles_.first_points();
+      const StmtRef own = body(points, list);
+      list.push_back(own);
+    });
+  }
 
-StmtRef WgmmaProducer::produce_windows() {
-  return b_.block(
-      {b_.await_earlier(), data_ring_.start(1), each_tile([&](Positions &points, Stmts &) {
-         return tiles_.each_window(points, [&] { return fill_window(points); });
-       })});
-}
+  StmtRef produce() {
+    const StmtRef ahead = copy_ahead();
+    const StmtRef tiles = each_tile([&](Positions &points, Stmts &list) {
+      const std::vector<ExprRef> base =
+          row_base(cx_, tiles_, data_, roles_.pixels, first_copied_row(), list);
+      return tiles_.each_step(points, [&] { return copy_step(points, base); });
+    });
+    return b_.block({ahead, b_.await_earlier(), ring_.start(1), tiles});
+  }
 
-StmtRef WgmmaProducer::fill_window(const Positions &points) {
-  Stmts list = wait_to_fill(data_ring_);
-  copy_data(points, {}, list);
-  list.push_back(data_ring_.advance());
-  return b_.block(std::move(list));
-}
+  // All steps of it, for the block's tiles.
+  StmtRef keep_filter() {
+    Positions points(cx_.nest.indices.size(), integer(0));
+    tiles_.take_all_columns();
+    return b_.block({ring_.start(1), tiles_.each_step(points, [&] { return fill_ahead(points); })});
+  }
 
-// One work-item copies windows ahead of the one that all map next. Of the buffers left, two or more
-// are those of windows mapped before, so that none that is multiplied is waited for.
-StmtRef WgmmaProducer::copy_and_map(const WgmmaParts &mapped) {
-  const std::int64_t ahead = cx_.schedule.roles.load.lead;
-  const auto fetch = [&](ExprRef tile, ExprRef depth, std::int64_t count) {
-    return tiles_.window_after(tile, depth, count,
-                               [&](const auto &points) { return fill_window(points); });
-  };
-  Stmts first = {data_ring_.start(1)};
-  for (std::int64_t i = 0; i < ahead; ++i)
-    first.push_back(fetch(cluster_.number(), integer(0), i));
-  const StmtRef maps = map_windows(cx_, mapped, [&](ExprRef tile, ExprRef depth) {
-    return by_item(0, fetch(tile, depth, ahead));
-  });
-  return beside_kept_filter(b_.block({by_item(0, b_.block(std::move(first))), maps}));
-}
+  // Copied by one work-item, and `data` brought by all.
+  StmtRef beside_kept_filter(StmtRef data) {
+    const StmtRef filter = by_item(0, keep_filter());
+    return has_fixed_filter() ? b_.block({filter, b_.await_earlier(), data})
+                              : b_.block({b_.await_earlier(), filter, data});
+  }
 
-// All four warps gather data; one work-item copies the filter.
-StmtRef WgmmaProducer::gather() {
-  if (const std::optional<poly::MemberId> spread = schedule::spread_of(cx_.members.group))
-    return beside_kept_filter(spread_data(cx_, parts_, *spread));
-  return b_.block({b_.await_earlier(), gather_data(cx_, parts_, [&](const auto &points) {
-                     return by_item(0, fill_filter(points));
-                   })});
-}
+  StmtRef stream_filter() {
+    return b_.block({ring_.start(1), each_tile([&](Positions &points, Stmts &) {
+                       return tiles_.each_step(points, [&] {
+                         Stmts step = wait_to_fill(ring_);
+                         copy_filter(points, step);
+                         step.push_back(ring_.advance());
+                         return b_.block(std::move(step));
+                       });
+                     })});
+  }
 
-StmtRef WgmmaProducer::by_item(std::int64_t item, StmtRef body) {
-  return b_.branch(b_.equal(b_.lane(), item), body);
-}
+  StmtRef produce_windows() {
+    return b_.block(
+        {b_.await_earlier(), data_ring_.start(1), each_tile([&](Positions &points, Stmts &) {
+           return tiles_.each_window(points, [&] { return fill_window(points); });
+         })});
+  }
 
-// Windows and the filter come by warps of their own: neither waits for the other's ring, and a
-// fixed filter for no other kernel.
-StmtRef WgmmaProducer::build() {
-  if (has_loading_warps(cx_.schedule))
-    return gather();
-  if (halo_stages(cx_.schedule) == 0)
-    return by_item(0, roles_.data_turned ? produce_turned() : produce());
-  const StmtRef filter = has_resident(cx_.schedule) ? keep_filter() : stream_filter();
-  const StmtRef await = has_fixed_filter() ? nullptr : b_.await_earlier();
-  return b_.block({by_item(0, b_.block({await, filter})), by_item(kCoreLanes, produce_windows())});
-}
+  StmtRef fill_window(const Positions &points) {
+    Stmts list = wait_to_fill(data_ring_);
+    copy_data(points, {}, list);
+    list.push_back(data_ring_.advance());
+    return b_.block(std::move(list));
+  }
+
+  // All four warps gather data; one work-item copies the filter.
+  StmtRef gather() {
+    if (const std::optional<poly::MemberId> spread = schedule::spread_of(cx_.members.group))
+      return beside_kept_filter(spread_data(cx_, parts_, *spread));
+    return b_.block({b_.await_earlier(), gather_data(cx_, parts_, [&](const auto &points) {
+                       return by_item(0, fill_filter(points));
+                     })});
+  }
+
+  StmtRef by_item(std::int64_t item, StmtRef body) {
+    return b_.branch(b_.equal(b_.lane(), item), body);
+  }
+};
 
 } // namespace
 

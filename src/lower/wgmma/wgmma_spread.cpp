@@ -22,16 +22,67 @@ constexpr std::int64_t kApart = 2; // rows from where a unit starts to where the
 // registers, and writes each unit to every row that holds it.
 class SpreadWindow {
 public:
-  SpreadWindow(Context &context, const WgmmaParts &parts, poly::MemberId producer);
+  SpreadWindow(Context &context, const WgmmaParts &parts, poly::MemberId producer)
+      : cx_(context), b_(context.build), tile_(cx_.gemm().tile), ring_(parts.data_ring),
+        from_(cx_.members.contexts[producer]), copy_(from_.whole),
+        plan_(spread_plan(cx_.members.group, cx_.gemm(), producer)), map_(data_map(cx_.gemm())),
+        data_(cx_.nest.inputs[at(cx_.gemm().roles.data)]),
+        dims_(poly::match_runs(data_, copy_).value()) {
+    values_ = b_.buffer({.name = "unit",
+                         .space = kernel::Space::Register,
+                         .type = {compute_type(copy_.acc_type), 1},
+                         .elems = plan_.rounds() * plan_.unit});
+  }
 
   // Names where its units lie in a window, and in the lines of the copy.
-  void declare(Stmts &list);
+  void declare(Stmts &list) {
+    for (std::int64_t round = 0; round < plan_.rounds(); ++round)
+      units_.push_back(unit_of(round, list));
+  }
+
   // Reads its units of the window that begins at `points` by index.
-  void read(const Positions &points, Stmts &list) const;
+  void read(const Positions &points, Stmts &list) const {
+    const Values first = first_values(points, list);
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      for (std::int64_t e = 0; e < plan_.unit; ++e) {
+        Values values;
+        for (std::size_t i = 0; i < first.size(); ++i)
+          values.push_back(b_.add(first[i], units_[u].at[i]));
+        for (std::size_t k = 0; k < dims_.size(); ++k)
+          if (const std::int64_t inside = inside_unit(k, e); inside != 0)
+            values[at(index_of(k))] = b_.add(values[at(index_of(k))], inside);
+        const ExprRef read =
+            b_.load(from_.source_buffers[0], element(values), 1, 1, count_if(b_, valid(values), 1));
+        const ExprRef place = integer(static_cast<std::int64_t>(u) * plan_.unit + e);
+        list.push_back(b_.store(values_, place, b_.cast(read, compute_type(copy_.acc_type))));
+      }
+  }
+
   // What was read last, as the window holds it: each unit's chunks of 16 bytes.
-  std::vector<ExprRef> converted(Stmts &list) const;
+  std::vector<ExprRef> converted(Stmts &list) const {
+    const auto lanes = static_cast<int>(tile_.chunk());
+    const DType type = b_.kernel()[ring_.data()].type.elem;
+    std::vector<ExprRef> chunks;
+    for (std::int64_t first = 0; first < plan_.rounds() * plan_.unit; first += lanes) {
+      const ExprRef read = b_.load(values_, first, lanes);
+      const ExprRef value = expr_value(b_, copy_.post, lanes, read, [&](int) { return read; });
+      chunks.push_back(named(b_, list, "chunk", b_.cast(value, type)));
+    }
+    return chunks;
+  }
+
   // Writes these into buffer number `slot`.
-  void write(const std::vector<ExprRef> &chunks, ExprRef slot, Stmts &list) const;
+  void write(const std::vector<ExprRef> &chunks, ExprRef slot, Stmts &list) const {
+    const std::size_t of_unit = chunks.size() / units_.size();
+    const ExprRef buffer = named(b_, list, "buffer", b_.mul(slot, ring_.data_elems()));
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      for (std::size_t k = 0; k < units_[u].to.size(); ++k) {
+        const ExprRef place = units_[u].to[k];
+        const ExprRef to = b_.add(b_.mul(place, tile_.chunk()), buffer);
+        list.push_back(b_.branch(b_.scalar(ScalarOp::Ge, {place, integer(0)}),
+                                 b_.store(ring_.data(), to, chunks[u * of_unit + k % of_unit])));
+      }
+  }
 
 private:
   // The value of one of the copy's indices is that of the window's first unit, that of a unit from
@@ -43,13 +94,6 @@ private:
   using Values = std::vector<ExprRef>; // by the copy's index
   ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   ExprRef below(ExprRef value, std::int64_t end) const { return b_.less(value, end); }
-  int index_of(std::size_t dim) const;
-  Unit unit_of(std::int64_t round, Stmts &list) const;
-  void place_rows(ExprRef line, ExprRef unit, Unit &placed, Stmts &list) const;
-  Values first_values(const Positions &points, Stmts &list) const;
-  std::int64_t inside_unit(std::size_t dim, std::int64_t element) const;
-  ExprRef valid(const Values &values) const;
-  ExprRef element(const Values &values) const;
 
   Context &cx_;
   kernel::Builder &b_;
@@ -63,159 +107,102 @@ private:
   const std::vector<int> dims_; // of the data, by the copy's
   BufferId values_{-1};         // registers
   std::vector<Unit> units_;
-};
 
-SpreadWindow::SpreadWindow(Context &context, const WgmmaParts &parts, poly::MemberId producer)
-    : cx_(context), b_(context.build), tile_(cx_.gemm().tile), ring_(parts.data_ring),
-      from_(cx_.members.contexts[producer]), copy_(from_.whole),
-      plan_(spread_plan(cx_.members.group, cx_.gemm(), producer)), map_(data_map(cx_.gemm())),
-      data_(cx_.nest.inputs[at(cx_.gemm().roles.data)]),
-      dims_(poly::match_runs(data_, copy_).value()) {
-  values_ = b_.buffer({.name = "unit",
-                       .space = kernel::Space::Register,
-                       .type = {compute_type(copy_.acc_type), 1},
-                       .elems = plan_.rounds() * plan_.unit});
-}
+  // The copy's index that runs over a dimension that it writes.
+  int index_of(std::size_t dim) const {
+    const std::vector<std::int64_t> &coeff = copy_.out.dims[dim].at.coeff;
+    return static_cast<int>(
+        std::find_if(coeff.begin(), coeff.end(), [](auto c) { return c != 0; }) - coeff.begin());
+  }
 
-// The copy's index that runs over a dimension that it writes.
-int SpreadWindow::index_of(std::size_t dim) const {
-  const std::vector<std::int64_t> &coeff = copy_.out.dims[dim].at.coeff;
-  return static_cast<int>(std::find_if(coeff.begin(), coeff.end(), [](auto c) { return c != 0; }) -
-                          coeff.begin());
-}
+  // What an element of a unit adds to the copy's index over dimension `dim`.
+  std::int64_t inside_unit(std::size_t dim, std::int64_t element) const {
+    const nest::Dim &to = copy_.out.dims[dim];
+    if (dims_[dim] != plan_.dim)
+      return 0;
+    const std::int64_t whole = element / to.stride;
+    return to.stride == plan_.pixel ? whole : whole % to.size;
+  }
 
-// What an element of a unit adds to the copy's index over dimension `dim`.
-std::int64_t SpreadWindow::inside_unit(std::size_t dim, std::int64_t element) const {
-  const nest::Dim &to = copy_.out.dims[dim];
-  if (dims_[dim] != plan_.dim)
-    return 0;
-  const std::int64_t whole = element / to.stride;
-  return to.stride == plan_.pixel ? whole : whole % to.size;
-}
-
-// Where the 16-byte chunks of a unit of a line lie in each row that holds it.
-void SpreadWindow::place_rows(ExprRef line, ExprRef unit, Unit &placed, Stmts &list) const {
-  const schedule::Swizzle swizzle = schedule::core_swizzle(tile_.row_bytes());
-  const std::int64_t chunks = plan_.unit / tile_.chunk();
-  const ExprRef last = named(b_, list, "last_row", b_.div(unit, plan_.step));
-  const ExprRef rest = named(b_, list, "in_step", b_.mod(unit, plan_.step));
-  for (std::int64_t k = 0; k < plan_.rows(); ++k) {
-    // Rows before the last, of neighbouring units others, so that few meet in a bank.
-    const ExprRef before =
-        named(b_, list, "before", b_.mod(b_.add(b_.mul(last, kApart), k), plan_.rows()));
-    const ExprRef pixel = b_.max(b_.sub(last, before), 0);
-    const ExprRef number = b_.add(rest, b_.mul(before, plan_.step)); // of the row's units
-    ExprRef exists = b_.logical_and(b_.scalar(ScalarOp::Ge, {last, before}),
-                                    b_.less(last, b_.add(before, schedule::kWindowPixels)));
-    exists = b_.logical_and(exists, below(line, plan_.lines));
-    if (plan_.per_row % plan_.step != 0)
-      exists = b_.logical_and(exists, below(number, plan_.per_row));
-    const ExprRef row = b_.add(b_.mul(line, schedule::kWindowPixels), pixel);
-    for (std::int64_t i = 0; i < chunks; ++i) {
-      const ExprRef chunk = b_.add(b_.mul(number, chunks), i);
-      const ExprRef moved = swizzled(b_, swizzle, chunk, pixel);
-      const ExprRef place = b_.add(b_.mul(row, tile_.depth / tile_.chunk()), moved);
-      placed.to.push_back(named(b_, list, "to", b_.select(exists, place, kNowhere)));
+  // Where the 16-byte chunks of a unit of a line lie in each row that holds it.
+  void place_rows(ExprRef line, ExprRef unit, Unit &placed, Stmts &list) const {
+    const schedule::Swizzle swizzle = schedule::core_swizzle(tile_.row_bytes());
+    const std::int64_t chunks = plan_.unit / tile_.chunk();
+    const ExprRef last = named(b_, list, "last_row", b_.div(unit, plan_.step));
+    const ExprRef rest = named(b_, list, "in_step", b_.mod(unit, plan_.step));
+    for (std::int64_t k = 0; k < plan_.rows(); ++k) {
+      // Rows before the last, of neighbouring units others, so that few meet in a bank.
+      const ExprRef before =
+          named(b_, list, "before", b_.mod(b_.add(b_.mul(last, kApart), k), plan_.rows()));
+      const ExprRef pixel = b_.max(b_.sub(last, before), 0);
+      const ExprRef number = b_.add(rest, b_.mul(before, plan_.step)); // of the row's units
+      ExprRef exists = b_.logical_and(b_.scalar(ScalarOp::Ge, {last, before}),
+                                      b_.less(last, b_.add(before, schedule::kWindowPixels)));
+      exists = b_.logical_and(exists, below(line, plan_.lines));
+      if (plan_.per_row % plan_.step != 0)
+        exists = b_.logical_and(exists, below(number, plan_.per_row));
+      const ExprRef row = b_.add(b_.mul(line, schedule::kWindowPixels), pixel);
+      for (std::int64_t i = 0; i < chunks; ++i) {
+        const ExprRef chunk = b_.add(b_.mul(number, chunks), i);
+        const ExprRef moved = swizzled(b_, swizzle, chunk, pixel);
+        const ExprRef place = b_.add(b_.mul(row, tile_.depth / tile_.chunk()), moved);
+        placed.to.push_back(named(b_, list, "to", b_.select(exists, place, kNowhere)));
+      }
     }
   }
-}
 
-SpreadWindow::Unit SpreadWindow::unit_of(std::int64_t round, Stmts &list) const {
-  Unit placed{.at = Values(copy_.indices.size(), integer(0)), .to = {}};
-  const ExprRef number = b_.add(b_.lane(), round * schedule::kGroupItems);
-  const ExprRef line = named(b_, list, "line", b_.div(number, plan_.per_line));
-  const ExprRef unit = named(b_, list, "unit", b_.mod(number, plan_.per_line));
-  place_rows(line, unit, placed, list);
-  const std::vector<ExprRef> digits = digits_of(b_, line, {map_.box.rbegin(), map_.box.rend() - 2});
-  for (std::size_t d = 2; d < map_.box.size(); ++d)
-    for (std::size_t k = 0; k < dims_.size(); ++k)
-      if (dims_[k] >= 0 && dims_[k] != plan_.dim && copy_.out.dims[k].stride == map_.strides[d])
-        placed.at[at(index_of(k))] = named(b_, list, "in_line", digits[map_.box.size() - 1 - d]);
-  for (std::size_t k = 0; k < dims_.size(); ++k)
-    if (dims_[k] == plan_.dim && copy_.out.dims[k].stride == plan_.pixel)
-      placed.at[at(index_of(k))] = b_.mul(unit, plan_.unit / plan_.pixel);
-  return placed;
-}
-
-void SpreadWindow::declare(Stmts &list) {
-  for (std::int64_t round = 0; round < plan_.rounds(); ++round)
-    units_.push_back(unit_of(round, list));
-}
-
-// Of the window's first unit, by the copy's index.
-SpreadWindow::Values SpreadWindow::first_values(const Positions &points, Stmts &list) const {
-  Values values(copy_.indices.size(), integer(0));
-  for (std::size_t k = 0; k < dims_.size(); ++k) {
-    if (dims_[k] < 0)
-      continue;
-    if (dims_[k] != plan_.dim) {
-      for (std::size_t d = 2; d < map_.box.size(); ++d)
-        if (copy_.out.dims[k].stride == map_.strides[d])
-          values[at(index_of(k))] = named(b_, list, "first", linear(cx_, map_.place[d], points));
-    } else if (copy_.out.dims[k].stride == plan_.pixel) {
-      const ExprRef place = linear(cx_, data_.dims[at(plan_.dim)].at, points);
-      values[at(index_of(k))] = named(b_, list, "first", b_.div(place, plan_.pixel));
-    }
-  }
-  return values;
-}
-
-// Whether the copy has such a point, and reads inside its tensor there; null: yes.
-ExprRef SpreadWindow::valid(const Values &values) const {
-  ExprRef exists = nullptr;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (copy_.indices[i].extent > 1)
-      exists = b_.logical_and(exists, below(values[i], copy_.indices[i].extent));
-  for (const nest::Dim &dim : copy_.inputs[0].dims)
-    if (dim.guarded)
-      exists = also_inside(b_, exists, linear(cx_, dim.at, values), dim.size);
-  return exists;
-}
-
-ExprRef SpreadWindow::element(const Values &values) const {
-  return linear(cx_, nest::flat(copy_.inputs[0], copy_.indices.size()), values);
-}
-
-void SpreadWindow::read(const Positions &points, Stmts &list) const {
-  const Values first = first_values(points, list);
-  for (std::size_t u = 0; u < units_.size(); ++u)
-    for (std::int64_t e = 0; e < plan_.unit; ++e) {
-      Values values;
-      for (std::size_t i = 0; i < first.size(); ++i)
-        values.push_back(b_.add(first[i], units_[u].at[i]));
+  Unit unit_of(std::int64_t round, Stmts &list) const {
+    Unit placed{.at = Values(copy_.indices.size(), integer(0)), .to = {}};
+    const ExprRef number = b_.add(b_.lane(), round * schedule::kGroupItems);
+    const ExprRef line = named(b_, list, "line", b_.div(number, plan_.per_line));
+    const ExprRef unit = named(b_, list, "unit", b_.mod(number, plan_.per_line));
+    place_rows(line, unit, placed, list);
+    const std::vector<ExprRef> digits =
+        digits_of(b_, line, {map_.box.rbegin(), map_.box.rend() - 2});
+    for (std::size_t d = 2; d < map_.box.size(); ++d)
       for (std::size_t k = 0; k < dims_.size(); ++k)
-        if (const std::int64_t inside = inside_unit(k, e); inside != 0)
-          values[at(index_of(k))] = b_.add(values[at(index_of(k))], inside);
-      const ExprRef read =
-          b_.load(from_.source_buffers[0], element(values), 1, 1, count_if(b_, valid(values), 1));
-      const ExprRef place = integer(static_cast<std::int64_t>(u) * plan_.unit + e);
-      list.push_back(b_.store(values_, place, b_.cast(read, compute_type(copy_.acc_type))));
-    }
-}
-
-std::vector<ExprRef> SpreadWindow::converted(Stmts &list) const {
-  const auto lanes = static_cast<int>(tile_.chunk());
-  const DType type = b_.kernel()[ring_.data()].type.elem;
-  std::vector<ExprRef> chunks;
-  for (std::int64_t first = 0; first < plan_.rounds() * plan_.unit; first += lanes) {
-    const ExprRef read = b_.load(values_, first, lanes);
-    const ExprRef value = expr_value(b_, copy_.post, lanes, read, [&](int) { return read; });
-    chunks.push_back(named(b_, list, "chunk", b_.cast(value, type)));
+        if (dims_[k] >= 0 && dims_[k] != plan_.dim && copy_.out.dims[k].stride == map_.strides[d])
+          placed.at[at(index_of(k))] = named(b_, list, "in_line", digits[map_.box.size() - 1 - d]);
+    for (std::size_t k = 0; k < dims_.size(); ++k)
+      if (dims_[k] == plan_.dim && copy_.out.dims[k].stride == plan_.pixel)
+        placed.at[at(index_of(k))] = b_.mul(unit, plan_.unit / plan_.pixel);
+    return placed;
   }
-  return chunks;
-}
 
-void SpreadWindow::write(const std::vector<ExprRef> &chunks, ExprRef slot, Stmts &list) const {
-  const std::size_t of_unit = chunks.size() / units_.size();
-  const ExprRef buffer = named(b_, list, "buffer", b_.mul(slot, ring_.data_elems()));
-  for (std::size_t u = 0; u < units_.size(); ++u)
-    for (std::size_t k = 0; k < units_[u].to.size(); ++k) {
-      const ExprRef place = units_[u].to[k];
-      const ExprRef to = b_.add(b_.mul(place, tile_.chunk()), buffer);
-      list.push_back(b_.branch(b_.scalar(ScalarOp::Ge, {place, integer(0)}),
-                               b_.store(ring_.data(), to, chunks[u * of_unit + k % of_unit])));
+  // Of the window's first unit, by the copy's index.
+  Values first_values(const Positions &points, Stmts &list) const {
+    Values values(copy_.indices.size(), integer(0));
+    for (std::size_t k = 0; k < dims_.size(); ++k) {
+      if (dims_[k] < 0)
+        continue;
+      if (dims_[k] != plan_.dim) {
+        for (std::size_t d = 2; d < map_.box.size(); ++d)
+          if (copy_.out.dims[k].stride == map_.strides[d])
+            values[at(index_of(k))] = named(b_, list, "first", linear(cx_, map_.place[d], points));
+      } else if (copy_.out.dims[k].stride == plan_.pixel) {
+        const ExprRef place = linear(cx_, data_.dims[at(plan_.dim)].at, points);
+        values[at(index_of(k))] = named(b_, list, "first", b_.div(place, plan_.pixel));
+      }
     }
-}
+    return values;
+  }
+
+  // Whether the copy has such a point, and reads inside its tensor there; null: yes.
+  ExprRef valid(const Values &values) const {
+    ExprRef exists = nullptr;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (copy_.indices[i].extent > 1)
+        exists = b_.logical_and(exists, below(values[i], copy_.indices[i].extent));
+    for (const nest::Dim &dim : copy_.inputs[0].dims)
+      if (dim.guarded)
+        exists = also_inside(b_, exists, linear(cx_, dim.at, values), dim.size);
+    return exists;
+  }
+
+  ExprRef element(const Values &values) const {
+    return linear(cx_, nest::flat(copy_.inputs[0], copy_.indices.size()), values);
+  }
+};
 
 } // namespace
 

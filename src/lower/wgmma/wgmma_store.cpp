@@ -29,24 +29,34 @@ public:
         rounded_(exchanges_ &&
                  schedule::exchanged_type(cx_.nest) == type_of(cx_.nest, cx_.nest.out)) {}
 
-  StmtRef build();
+  StmtRef build() {
+    Stmts list;
+    const ExprRef item = item_of_warp(b_);
+    place_item(item, list);
+    name_panels(list);
+    if (exchanges_)
+      place_exchange(item, list);
+    if (group_.boxes != nullptr) {
+      group_.boxes->place_warp(list);
+      give_ = named(b_, list, "box_row", b_.div(item, 4));
+      along_ = named(b_, list, "box_column", b_.mul(b_.mod(item, 4), vec_));
+    }
+    if (cx_.schedule.core.swap_ab) {
+      pair_ = b_.buffer({.name = "pair",
+                         .space = kernel::Space::Register,
+                         .type = b_.kernel()[group_.acc].type,
+                         .elems = 2});
+      for (std::int64_t number = 0; number < tile_.warp_rows / 4; ++number)
+        list.push_back(store_pixel(number));
+      return b_.block(std::move(list));
+    }
+    for (std::int64_t block = 0; block < tile_.warp_rows / kGroupRows; ++block)
+      store_block(block, list);
+    return b_.block(std::move(list));
+  }
 
 private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
-  void place_exchange(ExprRef item, Stmts &list);
-  void exchange_panel(std::int64_t block, std::int64_t panel, Stmts &list);
-  StmtRef take_row(std::int64_t block, std::int64_t panel, std::int64_t first);
-  StmtRef store_row(std::int64_t block, std::int64_t half, std::int64_t first, std::int64_t count);
-  StmtRef store_run(ExprRef column, std::int64_t apart, ExprRef acc);
-  ExprRef value_of(std::int64_t apart, ExprRef acc);
-  void place_item(ExprRef item, Stmts &list);
-  void store_block(std::int64_t block, Stmts &list);
-  void fill_box(std::int64_t block, std::int64_t panel, Stmts &list);
-  StmtRef store_pixel(std::int64_t number);
-  ExprRef swapped_run(std::int64_t value, Stmts &list);
-  void name_panels(Stmts &list);
-  ExprRef place_row(std::int64_t row, Stmts &list);
-  ExprRef place_in_box(ExprRef row, Stmts &list);
 
   Context &cx_;
   kernel::Builder &b_;
@@ -68,243 +78,216 @@ private:
   std::int64_t filled_ = 0;         // number of the box that is filled
   ExprRef box_row_{}, along_{};     // in it: of this work-item's row, of its first run
   BufferId pair_{-1};               // swapped: neighbouring channels' values
-};
 
-void WgmmaStore::name_panels(Stmts &list) {
-  for (std::int64_t at = 0; roles_.data_turned && at < tile_.warp_columns;
-       at += panel_columns(tile_))
-    panels_.push_back(group_.tiles.panel(b_.add(group_.first_column, at), list));
-}
-
-// What post-ops make of `acc`, some of their operands fetched ahead.
-ExprRef WgmmaStore::value_of(std::int64_t apart, ExprRef acc) {
-  if (rounded_)
-    return acc;
-  return expr_value(b_, cx_.nest.post, cx_.width(), acc, [&](int operand) {
-    const nest::Operand &extra = cx_.nest.extras[at(operand)];
-    const ExprRef fetched = group_.ahead == nullptr
-                                ? nullptr
-                                : group_.ahead->load(operand, placed_, apart, cx_.width());
-    return fetched == nullptr ? extra_value(cx_, extra, nullptr)
-                              : b_.cast(fetched, compute_type(type_of(cx_.nest, extra)));
-  });
-}
-
-// `acc` as neighbouring channels of the pixel at which the output indices stand, `apart` columns
-// from the first of the group's panel that it lies in.
-StmtRef WgmmaStore::store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
-  Stmts list;
-  const std::int64_t channels = extent(cx_.nest, roles_.channel);
-  ExprRef channel = column;
-  ExprRef exists = nullptr;
-  if (!panels_.empty()) {
-    const std::int64_t across = panel_columns(tile_);
-    const TurnedPanel &panel = panels_[at(apart / across)];
-    const ExprRef first = b_.add(group_.first_column, apart / across * across);
-    channel = b_.add(panel.channel, b_.sub(column, first));
-    for (const IndexId tap : plan_.taps)
-      cx_.origin[tap] = panel.points[tap];
-    if (channels % across != 0)
-      exists = b_.less(channel, channels);
+  void name_panels(Stmts &list) {
+    for (std::int64_t at = 0; roles_.data_turned && at < tile_.warp_columns;
+         at += panel_columns(tile_))
+      panels_.push_back(group_.tiles.panel(b_.add(group_.first_column, at), list));
   }
-  place_channel(cx_, named(b_, list, "channel", channel), list);
-  const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
-  const ExprRef result = b_.cast(value_of(apart, acc), type_of(cx_.nest, cx_.nest.out));
-  list.push_back(
-      box_row_ != nullptr
-          ? group_.boxes->put(filled_, box_row_, apart % group_.boxes->columns(), along_, result)
-          : b_.store(cx_.slot_buffers[cx_.nest.out.slot], linear(cx_, out, points(cx_)), result,
-                     out.coeff[roles_.channel]));
-  if (plan_.columns % tile_.columns != 0)
-    exists = b_.logical_and(exists, b_.less(column, plan_.columns));
-  return exists == nullptr ? b_.block(std::move(list))
-                           : b_.branch(exists, b_.block(std::move(list)));
-}
 
-// Lets the pixel indices stand at row `row` from this work-item's first; gives whether there is
-// such a pixel, null: there is.
-ExprRef WgmmaStore::place_row(std::int64_t row, Stmts &list) {
-  const ExprRef pixel = named(b_, list, "pixel", b_.add(row_, row));
-  placed_ = row;
-  if (!box_.indices.empty())
-    return place_in_box(pixel, list);
-  place_pixel(cx_, pixel, as_one_, list);
-  const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.roles.math.tests_rows;
-  return is_whole ? nullptr : b_.less(pixel, roles_.points);
-}
-
-ExprRef WgmmaStore::place_in_box(ExprRef row, Stmts &list) {
-  ExprRef exists = nullptr;
-  ExprRef rest = row;
-  if (const std::int64_t neighbours = cx_.gemm().row.used; neighbours > 1)
-    rest = named(b_, list, "dealt",
-                 b_.scalar(ScalarOp::BitXor, {row, b_.mod(b_.div(row, kHalfRows), neighbours)}));
-  const std::vector<ExprRef> digits = digits_of(b_, rest, box_.sizes);
-  for (std::size_t i = box_.indices.size(); i-- > 0;) {
-    const IndexId index = box_.indices[i];
-    const std::int64_t points = extent(cx_.nest, index);
-    cx_.origin[index] =
-        named(b_, list, "p_" + cx_.nest.indices[index].name, b_.add(first_[index], digits[i]));
-    if (points % box_.sizes[i] != 0)
-      exists = b_.logical_and(exists, b_.less(cx_.origin[index], points));
+  // What post-ops make of `acc`, some of their operands fetched ahead.
+  ExprRef value_of(std::int64_t apart, ExprRef acc) {
+    if (rounded_)
+      return acc;
+    return expr_value(b_, cx_.nest.post, cx_.width(), acc, [&](int operand) {
+      const nest::Operand &extra = cx_.nest.extras[at(operand)];
+      const ExprRef fetched = group_.ahead == nullptr
+                                  ? nullptr
+                                  : group_.ahead->load(operand, placed_, apart, cx_.width());
+      return fetched == nullptr ? extra_value(cx_, extra, nullptr)
+                                : b_.cast(fetched, compute_type(type_of(cx_.nest, extra)));
+    });
   }
-  return exists;
-}
 
-// Runs of this work-item's row of one half of a block of 64 rows.
-StmtRef WgmmaStore::store_row(std::int64_t block, std::int64_t half, std::int64_t first,
-                              std::int64_t count) {
-  Stmts list;
-  const std::int64_t columns = tile_.warp_columns;
-  const ExprRef exists = place_row(block * kGroupRows + half * kHalfRows, list);
-  Stmts runs;
-  for (std::int64_t q = first; q < first + count; ++q) {
-    const std::int64_t apart = q * 4 * vec_;
-    const std::int64_t value = (block * group_.halves + half) * columns / 4 + q * vec_;
-    runs.push_back(store_run(b_.add(column_, apart), apart,
-                             b_.load(group_.acc, value, static_cast<int>(vec_))));
-  }
-  const StmtRef all = b_.block(std::move(runs));
-  list.push_back(exists == nullptr ? all : b_.branch(exists, all));
-  return b_.block(std::move(list));
-}
-
-// A warp's 16 rows, or this block's half of them, of a panel of a block of 64, through a box.
-void WgmmaStore::fill_box(std::int64_t block, std::int64_t panel, Stmts &list) {
-  const std::int64_t columns = group_.boxes->columns();
-  const std::int64_t runs = columns / (4 * vec_);
-  list.push_back(group_.boxes->open());
-  for (std::int64_t half = 0; half < group_.halves; ++half) {
-    box_row_ = b_.add(give_, half * kHalfRows);
-    list.push_back(store_row(block, half, panel * runs, runs));
-  }
-  list.push_back(group_.boxes->send(filled_++, b_.add(b_.sub(row_, give_), block * kGroupRows),
-                                    b_.add(group_.first_column, panel * columns)));
-}
-
-// Swapped: the values of neighbouring channels, or of one.
-ExprRef WgmmaStore::swapped_run(std::int64_t value, Stmts &list) {
-  if (vec_ == 1)
-    return b_.load(group_.acc, value);
-  for (std::int64_t i = 0; i < vec_; ++i)
-    list.push_back(b_.store(pair_, i, b_.load(group_.acc, value + i * tile_.warp_rows / 4)));
-  return b_.load(pair_, 0, static_cast<int>(vec_));
-}
-
-// Swapped: this work-item's channels of its point number `number`.
-StmtRef WgmmaStore::store_pixel(std::int64_t number) {
-  Stmts list;
-  const ExprRef exists = place_row(number / 2 * kHalfRows + number % 2, list);
-  Stmts runs;
-  for (std::int64_t block = 0; block < tile_.warp_columns / kGroupRows; ++block)
-    for (std::int64_t run = 0; run < 2 / vec_; ++run) {
-      const std::int64_t apart = block * kGroupRows + run * kHalfRows;
-      const std::int64_t value = block * tile_.warp_rows / 2 + run * tile_.warp_rows / 4 + number;
-      runs.push_back(store_run(b_.add(column_, apart), apart, swapped_run(value, runs)));
+  // `acc` as neighbouring channels of the pixel at which the output indices stand, `apart` columns
+  // from the first of the group's panel that it lies in.
+  StmtRef store_run(ExprRef column, std::int64_t apart, ExprRef acc) {
+    Stmts list;
+    const std::int64_t channels = extent(cx_.nest, roles_.channel);
+    ExprRef channel = column;
+    ExprRef exists = nullptr;
+    if (!panels_.empty()) {
+      const std::int64_t across = panel_columns(tile_);
+      const TurnedPanel &panel = panels_[at(apart / across)];
+      const ExprRef first = b_.add(group_.first_column, apart / across * across);
+      channel = b_.add(panel.channel, b_.sub(column, first));
+      for (const IndexId tap : plan_.taps)
+        cx_.origin[tap] = panel.points[tap];
+      if (channels % across != 0)
+        exists = b_.less(channel, channels);
     }
-  const StmtRef all = b_.block(std::move(runs));
-  list.push_back(exists == nullptr ? all : b_.branch(exists, all));
-  return b_.block(std::move(list));
-}
+    place_channel(cx_, named(b_, list, "channel", channel), list);
+    const nest::Linear out = nest::flat(cx_.nest.out, cx_.nest.indices.size());
+    const ExprRef result = b_.cast(value_of(apart, acc), type_of(cx_.nest, cx_.nest.out));
+    list.push_back(
+        box_row_ != nullptr
+            ? group_.boxes->put(filled_, box_row_, apart % group_.boxes->columns(), along_, result)
+            : b_.store(cx_.slot_buffers[cx_.nest.out.slot], linear(cx_, out, points(cx_)), result,
+                       out.coeff[roles_.channel]));
+    if (plan_.columns % tile_.columns != 0)
+      exists = b_.logical_and(exists, b_.less(column, plan_.columns));
+    return exists == nullptr ? b_.block(std::move(list))
+                             : b_.branch(exists, b_.block(std::move(list)));
+  }
 
-// A warp's 16 rows of a panel of a block of 64: into local memory by pairs, and out by runs.
-void WgmmaStore::exchange_panel(std::int64_t block, std::int64_t panel, Stmts &list) {
-  const std::int64_t columns = tile_.warp_columns;
-  list.push_back(b_.barrier({.items = kernel::kWarpItems}));
-  for (std::int64_t half = 0; half < group_.halves; ++half)
-    for (std::int64_t j = 0; j < schedule::kPanelColumns / 8; ++j) {
-      const std::int64_t value = (block * group_.halves + half) * columns / 4 +
-                                 panel * schedule::kPanelColumns / 4 + 2 * j;
-      list.push_back(
-          b_.store(exchange_, b_.add(give_, half * kHalfRows * schedule::kPanelRow + 8 * j),
-                   b_.cast(b_.load(group_.acc, value, 2), schedule::exchanged_type(cx_.nest))));
+  // Lets the pixel indices stand at row `row` from this work-item's first; gives whether there is
+  // such a pixel, null: there is.
+  ExprRef place_row(std::int64_t row, Stmts &list) {
+    const ExprRef pixel = named(b_, list, "pixel", b_.add(row_, row));
+    placed_ = row;
+    if (!box_.indices.empty())
+      return place_in_box(pixel, list);
+    place_pixel(cx_, pixel, as_one_, list);
+    const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.roles.math.tests_rows;
+    return is_whole ? nullptr : b_.less(pixel, roles_.points);
+  }
+
+  ExprRef place_in_box(ExprRef row, Stmts &list) {
+    ExprRef exists = nullptr;
+    ExprRef rest = row;
+    if (const std::int64_t neighbours = cx_.gemm().row.used; neighbours > 1)
+      rest = named(b_, list, "dealt",
+                   b_.scalar(ScalarOp::BitXor, {row, b_.mod(b_.div(row, kHalfRows), neighbours)}));
+    const std::vector<ExprRef> digits = digits_of(b_, rest, box_.sizes);
+    for (std::size_t i = box_.indices.size(); i-- > 0;) {
+      const IndexId index = box_.indices[i];
+      const std::int64_t points = extent(cx_.nest, index);
+      cx_.origin[index] =
+          named(b_, list, "p_" + cx_.nest.indices[index].name, b_.add(first_[index], digits[i]));
+      if (points % box_.sizes[i] != 0)
+        exists = b_.logical_and(exists, b_.less(cx_.origin[index], points));
     }
-  list.push_back(b_.barrier({.items = kernel::kWarpItems}));
-  for (std::int64_t first = 0; first < group_.halves * kHalfRows; first += kTakenRows)
-    list.push_back(take_row(block, panel, first));
-}
-
-StmtRef WgmmaStore::take_row(std::int64_t block, std::int64_t panel, std::int64_t first) {
-  Stmts list;
-  const ExprRef exists = place_row(block * kGroupRows + first, list);
-  const std::int64_t apart = panel * schedule::kPanelColumns;
-  const ExprRef taken =
-      named(b_, list, "taken",
-            b_.load(exchange_, b_.add(take_, first * schedule::kPanelRow), static_cast<int>(vec_)));
-  const StmtRef run = store_run(b_.add(column_, apart), apart, taken);
-  list.push_back(exists == nullptr ? run : b_.branch(exists, run));
-  return b_.block(std::move(list));
-}
-
-void WgmmaStore::place_exchange(ExprRef item, Stmts &list) {
-  const std::int64_t of_warp = schedule::kPanelRows * schedule::kPanelRow;
-  exchange_ = declare_local(cx_, schedule::LocalUse::Exchange);
-  const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), kGroupWarps);
-  const ExprRef first = named(b_, list, "exchange_first", b_.mul(warp, of_warp));
-  const auto from = [&](ExprRef row, ExprRef column) {
-    return b_.add(b_.add(first, b_.mul(row, schedule::kPanelRow)), column);
-  };
-  give_ = named(b_, list, "give", from(b_.div(item, 4), b_.mul(b_.mod(item, 4), 2)));
-  take_ = named(b_, list, "take",
-                from(b_.div(item, kTakers), b_.mul(b_.mod(item, kTakers), schedule::kPanelVec)));
-}
-
-// Where the instruction leaves this work-item's first results, or where it takes them.
-void WgmmaStore::place_item(ExprRef item, Stmts &list) {
-  const std::int64_t of_row = exchanges_ ? kTakers : 4; // work-items
-  const bool swapped = cx_.schedule.core.swap_ab;
-  const ExprRef warp = b_.mod(b_.div(b_.lane(), kCoreLanes), kGroupWarps);
-  const ExprRef first = b_.mul(warp, kWarpRows);
-  const ExprRef down = b_.div(item, of_row);
-  const ExprRef along = b_.mod(item, of_row);
-  const ExprRef rows = swapped ? b_.mul(along, 2) : b_.add(first, down);
-  const ExprRef columns = swapped ? b_.add(first, b_.mul(down, vec_)) : b_.mul(along, vec_);
-  row_ = named(b_, list, "row", b_.add(group_.first_row, rows));
-  column_ = named(b_, list, "column", b_.add(group_.first_column, columns));
-  if (group_.ahead != nullptr)
-    group_.ahead->place(b_.add(group_.tile_row, rows), group_.tile_column, columns, list);
-}
-
-void WgmmaStore::store_block(std::int64_t block, Stmts &list) {
-  const std::int64_t across = exchanges_                ? schedule::kPanelColumns
-                              : group_.boxes != nullptr ? group_.boxes->columns()
-                                                        : tile_.warp_columns;
-  for (std::int64_t p = 0; p < tile_.warp_columns / across; ++p) {
-    if (exchanges_)
-      exchange_panel(block, p, list);
-    else if (group_.boxes != nullptr)
-      fill_box(block, p, list);
-    else
-      for (std::int64_t half = 0; half < group_.halves; ++half)
-        list.push_back(store_row(block, half, 0, tile_.warp_columns / (4 * vec_)));
+    return exists;
   }
-}
 
-StmtRef WgmmaStore::build() {
-  Stmts list;
-  const ExprRef item = item_of_warp(b_);
-  place_item(item, list);
-  name_panels(list);
-  if (exchanges_)
-    place_exchange(item, list);
-  if (group_.boxes != nullptr) {
-    group_.boxes->place_warp(list);
-    give_ = named(b_, list, "box_row", b_.div(item, 4));
-    along_ = named(b_, list, "box_column", b_.mul(b_.mod(item, 4), vec_));
-  }
-  if (cx_.schedule.core.swap_ab) {
-    pair_ = b_.buffer({.name = "pair",
-                       .space = kernel::Space::Register,
-                       .type = b_.kernel()[group_.acc].type,
-                       .elems = 2});
-    for (std::int64_t number = 0; number < tile_.warp_rows / 4; ++number)
-      list.push_back(store_pixel(number));
+  // Runs of this work-item's row of one half of a block of 64 rows.
+  StmtRef store_row(std::int64_t block, std::int64_t half, std::int64_t first, std::int64_t count) {
+    Stmts list;
+    const std::int64_t columns = tile_.warp_columns;
+    const ExprRef exists = place_row(block * kGroupRows + half * kHalfRows, list);
+    Stmts runs;
+    for (std::int64_t q = first; q < first + count; ++q) {
+      const std::int64_t apart = q * 4 * vec_;
+      const std::int64_t value = (block * group_.halves + half) * columns / 4 + q * vec_;
+      runs.push_back(store_run(b_.add(column_, apart), apart,
+                               b_.load(group_.acc, value, static_cast<int>(vec_))));
+    }
+    const StmtRef all = b_.block(std::move(runs));
+    list.push_back(exists == nullptr ? all : b_.branch(exists, all));
     return b_.block(std::move(list));
   }
-  for (std::int64_t block = 0; block < tile_.warp_rows / kGroupRows; ++block)
-    store_block(block, list);
-  return b_.block(std::move(list));
-}
+
+  // A warp's 16 rows, or this block's half of them, of a panel of a block of 64, through a box.
+  void fill_box(std::int64_t block, std::int64_t panel, Stmts &list) {
+    const std::int64_t columns = group_.boxes->columns();
+    const std::int64_t runs = columns / (4 * vec_);
+    list.push_back(group_.boxes->open());
+    for (std::int64_t half = 0; half < group_.halves; ++half) {
+      box_row_ = b_.add(give_, half * kHalfRows);
+      list.push_back(store_row(block, half, panel * runs, runs));
+    }
+    list.push_back(group_.boxes->send(filled_++, b_.add(b_.sub(row_, give_), block * kGroupRows),
+                                      b_.add(group_.first_column, panel * columns)));
+  }
+
+  // Swapped: the values of neighbouring channels, or of one.
+  ExprRef swapped_run(std::int64_t value, Stmts &list) {
+    if (vec_ == 1)
+      return b_.load(group_.acc, value);
+    for (std::int64_t i = 0; i < vec_; ++i)
+      list.push_back(b_.store(pair_, i, b_.load(group_.acc, value + i * tile_.warp_rows / 4)));
+    return b_.load(pair_, 0, static_cast<int>(vec_));
+  }
+
+  // Swapped: this work-item's channels of its point number `number`.
+  StmtRef store_pixel(std::int64_t number) {
+    Stmts list;
+    const ExprRef exists = place_row(number / 2 * kHalfRows + number % 2, list);
+    Stmts runs;
+    for (std::int64_t block = 0; block < tile_.warp_columns / kGroupRows; ++block)
+      for (std::int64_t run = 0; run < 2 / vec_; ++run) {
+        const std::int64_t apart = block * kGroupRows + run * kHalfRows;
+        const std::int64_t value = block * tile_.warp_rows / 2 + run * tile_.warp_rows / 4 + number;
+        runs.push_back(store_run(b_.add(column_, apart), apart, swapped_run(value, runs)));
+      }
+    const StmtRef all = b_.block(std::move(runs));
+    list.push_back(exists == nullptr ? all : b_.branch(exists, all));
+    return b_.block(std::move(list));
+  }
+
+  // A warp's 16 rows of a panel of a block of 64: into local memory by pairs, and out by runs.
+  void exchange_panel(std::int64_t block, std::int64_t panel, Stmts &list) {
+    const std::int64_t columns = tile_.warp_columns;
+    list.push_back(b_.barrier({.items = kernel::kWarpItems}));
+    for (std::int64_t half = 0; half < group_.halves; ++half)
+      for (std::int64_t j = 0; j < schedule::kPanelColumns / 8; ++j) {
+        const std::int64_t value = (block * group_.halves + half) * columns / 4 +
+                                   panel * schedule::kPanelColumns / 4 + 2 * j;
+        list.push_back(
+            b_.store(exchange_, b_.add(give_, half * kHalfRows * schedule::kPanelRow + 8 * j),
+                     b_.cast(b_.load(group_.acc, value, 2), schedule::exchanged_type(cx_.nest))));
+      }
+    list.push_back(b_.barrier({.items = kernel::kWarpItems}));
+    for (std::int64_t first = 0; first < group_.halves * kHalfRows; first += kTakenRows)
+      list.push_back(take_row(block, panel, first));
+  }
+
+  StmtRef take_row(std::int64_t block, std::int64_t panel, std::int64_t first) {
+    Stmts list;
+    const ExprRef exists = place_row(block * kGroupRows + first, list);
+    const std::int64_t apart = panel * schedule::kPanelColumns;
+    const ExprRef taken = named(
+        b_, list, "taken",
+        b_.load(exchange_, b_.add(take_, first * schedule::kPanelRow), static_cast<int>(vec_)));
+    const StmtRef run = store_run(b_.add(column_, apart), apart, taken);
+    list.push_back(exists == nullptr ? run : b_.branch(exists, run));
+    return b_.block(std::move(list));
+  }
+
+  void place_exchange(ExprRef item, Stmts &list) {
+    const std::int64_t of_warp = schedule::kPanelRows * schedule::kPanelRow;
+    exchange_ = declare_local(cx_, schedule::LocalUse::Exchange);
+    const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), kGroupWarps);
+    const ExprRef first = named(b_, list, "exchange_first", b_.mul(warp, of_warp));
+    const auto from = [&](ExprRef row, ExprRef column) {
+      return b_.add(b_.add(first, b_.mul(row, schedule::kPanelRow)), column);
+    };
+    give_ = named(b_, list, "give", from(b_.div(item, 4), b_.mul(b_.mod(item, 4), 2)));
+    take_ = named(b_, list, "take",
+                  from(b_.div(item, kTakers), b_.mul(b_.mod(item, kTakers), schedule::kPanelVec)));
+  }
+
+  // Where the instruction leaves this work-item's first results, or where it takes them.
+  void place_item(ExprRef item, Stmts &list) {
+    const std::int64_t of_row = exchanges_ ? kTakers : 4; // work-items
+    const bool swapped = cx_.schedule.core.swap_ab;
+    const ExprRef warp = b_.mod(b_.div(b_.lane(), kCoreLanes), kGroupWarps);
+    const ExprRef first = b_.mul(warp, kWarpRows);
+    const ExprRef down = b_.div(item, of_row);
+    const ExprRef along = b_.mod(item, of_row);
+    const ExprRef rows = swapped ? b_.mul(along, 2) : b_.add(first, down);
+    const ExprRef columns = swapped ? b_.add(first, b_.mul(down, vec_)) : b_.mul(along, vec_);
+    row_ = named(b_, list, "row", b_.add(group_.first_row, rows));
+    column_ = named(b_, list, "column", b_.add(group_.first_column, columns));
+    if (group_.ahead != nullptr)
+      group_.ahead->place(b_.add(group_.tile_row, rows), group_.tile_column, columns, list);
+  }
+
+  void store_block(std::int64_t block, Stmts &list) {
+    const std::int64_t across = exchanges_                ? schedule::kPanelColumns
+                                : group_.boxes != nullptr ? group_.boxes->columns()
+                                                          : tile_.warp_columns;
+    for (std::int64_t p = 0; p < tile_.warp_columns / across; ++p) {
+      if (exchanges_)
+        exchange_panel(block, p, list);
+      else if (group_.boxes != nullptr)
+        fill_box(block, p, list);
+      else
+        for (std::int64_t half = 0; half < group_.halves; ++half)
+          list.push_back(store_row(block, half, 0, tile_.warp_columns / (4 * vec_)));
+    }
+  }
+};
 
 } // namespace
 

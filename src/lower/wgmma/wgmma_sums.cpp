@@ -47,7 +47,18 @@ public:
     given_ = register_file("given", std::max<std::int64_t>(1, at_a_time_ * roles_.copies / 2));
   }
 
-  StmtRef build();
+  StmtRef build() {
+    Stmts list;
+    place(list);
+    for (std::int64_t first = 0; first < shares_.channels; first += at_a_time_) {
+      add_rows(first, list);
+      keep(first, fold(list), list);
+    }
+    list.push_back(meet());
+    list.push_back(join());
+    list.push_back(meet());
+    return b_.block(std::move(list));
+  }
 
 private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
@@ -55,25 +66,13 @@ private:
     return b_.buffer(
         {.name = name, .space = kernel::Space::Register, .type = kFloat, .elems = elems});
   }
-  void place(Stmts &list);
-  ExprRef column_of(ExprRef channel);
-  ExprRef stored_value(std::int64_t channel, std::int64_t row);
-  ExprRef input_at(std::size_t input, std::int64_t copy, ExprRef channel);
   using Inputs = std::vector<ExprRef>;
-  ExprRef term_value(const program::Expr &term, const Inputs &inputs);
-  ExprRef with_row(ExprRef sum, const program::Expr &term, const Inputs &inputs);
-  void add_rows(std::int64_t first, Stmts &list);
   // What lanes have when they have exchanged all that they can.
   struct Folded {
     std::int64_t left = 0; // sums of each
     ExprRef number{};      // which the first of them was
     ExprRef keeps{};       // whether this lane is the one that stores them; null: each is
   };
-  Folded fold(Stmts &list);
-  void keep(std::int64_t first, const Folded &folded, Stmts &list);
-  StmtRef meet();
-  StmtRef join();
-  ExprRef part_base();
 
   Context &cx_;
   kernel::Builder &b_;
@@ -95,214 +94,202 @@ private:
   ExprRef item_{};  // in the warp
   ExprRef base_{};  // the warp's first sum in local memory
   ExprRef along_{}; // the work-item's first column, in the tile
-};
 
-// Of the work-item's channel of a number, from its first on.
-ExprRef TileSummer::column_of(ExprRef channel) {
-  const std::int64_t run = swapped_ ? 2 : vec_;
-  const std::int64_t apart = swapped_ ? kGroupRows : 4 * vec_;
-  const std::int64_t step = swapped_ && vec_ == 1 ? schedule::kHalfRows : 1;
-  return b_.add(b_.mul(b_.div(channel, integer(run)), integer(apart)),
-                b_.mul(b_.mod(channel, integer(run)), integer(step)));
-}
+  // Of the work-item's channel of a number, from its first on.
+  ExprRef column_of(ExprRef channel) {
+    const std::int64_t run = swapped_ ? 2 : vec_;
+    const std::int64_t apart = swapped_ ? kGroupRows : 4 * vec_;
+    const std::int64_t step = swapped_ && vec_ == 1 ? schedule::kHalfRows : 1;
+    return b_.add(b_.mul(b_.div(channel, integer(run)), integer(apart)),
+                  b_.mul(b_.mod(channel, integer(run)), integer(step)));
+  }
 
-void TileSummer::place(Stmts &list) {
-  const std::int64_t warps = kGroupItems / kCoreLanes;
-  item_ = named(b_, list, "summing", b_.mod(b_.lane(), integer(kCoreLanes)));
-  const ExprRef warp = b_.mod(b_.div(b_.lane(), integer(kCoreLanes)), integer(warps));
-  const ExprRef row = b_.div(tile_.group_row, integer(cx_.gemm().tile.warp_rows));
-  const ExprRef place = swapped_ ? row : b_.add(b_.mul(row, integer(warps)), warp);
-  const ExprRef turn =
-      tile_.turn == nullptr ? place : b_.add(b_.mul(tile_.turn, integer(shares_.warps)), place);
-  base_ = named(b_, list, "warp_sums", b_.mul(turn, integer(roles_.copies * columns_)));
-  const ExprRef first =
-      swapped_ ? b_.add(b_.mul(warp, integer(16)), b_.mul(b_.div(item_, integer(4)), integer(vec_)))
-               : b_.mul(b_.mod(item_, integer(4)), integer(vec_));
-  along_ = named(b_, list, "summed", b_.add(tile_.group_column, first));
-}
+  void place(Stmts &list) {
+    const std::int64_t warps = kGroupItems / kCoreLanes;
+    item_ = named(b_, list, "summing", b_.mod(b_.lane(), integer(kCoreLanes)));
+    const ExprRef warp = b_.mod(b_.div(b_.lane(), integer(kCoreLanes)), integer(warps));
+    const ExprRef row = b_.div(tile_.group_row, integer(cx_.gemm().tile.warp_rows));
+    const ExprRef place = swapped_ ? row : b_.add(b_.mul(row, integer(warps)), warp);
+    const ExprRef turn =
+        tile_.turn == nullptr ? place : b_.add(b_.mul(tile_.turn, integer(shares_.warps)), place);
+    base_ = named(b_, list, "warp_sums", b_.mul(turn, integer(roles_.copies * columns_)));
+    const ExprRef first = swapped_ ? b_.add(b_.mul(warp, integer(16)),
+                                            b_.mul(b_.div(item_, integer(4)), integer(vec_)))
+                                   : b_.mul(b_.mod(item_, integer(4)), integer(vec_));
+    along_ = named(b_, list, "summed", b_.add(tile_.group_column, first));
+  }
 
-// What the tile stores there, as it is stored.
-ExprRef TileSummer::stored_value(std::int64_t channel, std::int64_t row) {
-  const schedule::CoreTile &tile = cx_.gemm().tile;
-  const std::int64_t value =
-      swapped_ ? channel / 2 * (tile.warp_rows / 2) + channel % 2 * (tile.warp_rows / 4) + row
-               : row * (tile.warp_columns / 4) + channel;
-  const auto none = [](int) -> ExprRef {
-    internal_error("a sum of post-ops with operands", __FILE__, __LINE__);
-  };
-  const ExprRef result = b_.cast(
-      expr_value(b_, cx_.nest.post, 1, b_.load(tile_.acc, integer(value)), none), DType::F32);
-  const std::optional<ScalarOp> rounding = rounding_to(type_of(cx_.nest, cx_.nest.out));
-  return rounding ? b_.scalar(*rounding, {result}) : result;
-}
-
-ExprRef TileSummer::input_at(std::size_t input, std::int64_t copy, ExprRef channel) {
-  const nest::Operand &operand = nest_.inputs[input];
-  const nest::Linear form = nest::flat(operand, nest_.indices.size());
-  ExprRef index =
-      b_.add(integer(form.constant), b_.mul(channel, integer(form.coeff[roles_.channel])));
-  if (roles_.copy)
-    index = b_.add(index, integer(copy * form.coeff[*roles_.copy]));
-  return b_.cast(b_.load(cx_.members.slots[sum_.slots[operand.slot]], index), DType::F32);
-}
-
-ExprRef TileSummer::term_value(const program::Expr &term, const Inputs &inputs) {
-  return expr_value(b_, term, 1, nullptr, [&](int input) { return inputs[at(input)]; });
-}
-
-// A row more; products are added in one operation.
-ExprRef TileSummer::with_row(ExprRef sum, const program::Expr &term, const Inputs &inputs) {
-  const bool is_product = term.kind == program::Expr::Kind::Call && term.op == ScalarOp::Mul;
-  if (sum == nullptr || !is_product || term.type != DType::F32)
-    return sum == nullptr ? term_value(term, inputs) : b_.add(sum, term_value(term, inputs));
-  return b_.fma(term_value(term.args[0], inputs), term_value(term.args[1], inputs), sum);
-}
-
-// Sums of some channels over this work-item's rows: those of the first copy, then of the next.
-void TileSummer::add_rows(std::int64_t first, Stmts &list) {
-  for (std::int64_t c = 0; c < at_a_time_; ++c) {
-    const ExprRef channel =
-        b_.add(b_.add(tiles_.first_column(), along_), column_of(integer(first + c)));
-    std::vector<Inputs> read(at(roles_.copies));
-    for (std::int64_t copy = 0; copy < roles_.copies; ++copy)
-      for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-        read[at(copy)].push_back(static_cast<int>(k) == roles_.result
-                                     ? nullptr
-                                     : named(b_, list, "read", input_at(k, copy, channel)));
-    const auto place = [&](std::size_t term) {
-      return integer(static_cast<std::int64_t>(term) * at_a_time_ + c);
+  // What the tile stores there, as it is stored.
+  ExprRef stored_value(std::int64_t channel, std::int64_t row) {
+    const schedule::CoreTile &tile = cx_.gemm().tile;
+    const std::int64_t value =
+        swapped_ ? channel / 2 * (tile.warp_rows / 2) + channel % 2 * (tile.warp_rows / 4) + row
+                 : row * (tile.warp_columns / 4) + channel;
+    const auto none = [](int) -> ExprRef {
+      internal_error("a sum of post-ops with operands", __FILE__, __LINE__);
     };
-    for (std::int64_t row = 0; row < shares_.rows; ++row) {
-      const ExprRef value = named(b_, list, "stored", stored_value(first + c, row));
-      for (std::size_t t = 0; t < terms_.size(); ++t) {
-        Inputs inputs = read[chooses_ ? 0 : t];
-        inputs[at(roles_.result)] = value;
-        list.push_back(
-            b_.store(added_, place(t),
-                     with_row(row == 0 ? nullptr : b_.load(added_, place(t)), terms_[t], inputs)));
+    const ExprRef result = b_.cast(
+        expr_value(b_, cx_.nest.post, 1, b_.load(tile_.acc, integer(value)), none), DType::F32);
+    const std::optional<ScalarOp> rounding = rounding_to(type_of(cx_.nest, cx_.nest.out));
+    return rounding ? b_.scalar(*rounding, {result}) : result;
+  }
+
+  ExprRef input_at(std::size_t input, std::int64_t copy, ExprRef channel) {
+    const nest::Operand &operand = nest_.inputs[input];
+    const nest::Linear form = nest::flat(operand, nest_.indices.size());
+    ExprRef index =
+        b_.add(integer(form.constant), b_.mul(channel, integer(form.coeff[roles_.channel])));
+    if (roles_.copy)
+      index = b_.add(index, integer(copy * form.coeff[*roles_.copy]));
+    return b_.cast(b_.load(cx_.members.slots[sum_.slots[operand.slot]], index), DType::F32);
+  }
+
+  ExprRef term_value(const program::Expr &term, const Inputs &inputs) {
+    return expr_value(b_, term, 1, nullptr, [&](int input) { return inputs[at(input)]; });
+  }
+
+  // A row more; products are added in one operation.
+  ExprRef with_row(ExprRef sum, const program::Expr &term, const Inputs &inputs) {
+    const bool is_product = term.kind == program::Expr::Kind::Call && term.op == ScalarOp::Mul;
+    if (sum == nullptr || !is_product || term.type != DType::F32)
+      return sum == nullptr ? term_value(term, inputs) : b_.add(sum, term_value(term, inputs));
+    return b_.fma(term_value(term.args[0], inputs), term_value(term.args[1], inputs), sum);
+  }
+
+  // Sums of some channels over this work-item's rows: those of the first copy, then of the next.
+  void add_rows(std::int64_t first, Stmts &list) {
+    for (std::int64_t c = 0; c < at_a_time_; ++c) {
+      const ExprRef channel =
+          b_.add(b_.add(tiles_.first_column(), along_), column_of(integer(first + c)));
+      std::vector<Inputs> read(at(roles_.copies));
+      for (std::int64_t copy = 0; copy < roles_.copies; ++copy)
+        for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+          read[at(copy)].push_back(static_cast<int>(k) == roles_.result
+                                       ? nullptr
+                                       : named(b_, list, "read", input_at(k, copy, channel)));
+      const auto place = [&](std::size_t term) {
+        return integer(static_cast<std::int64_t>(term) * at_a_time_ + c);
+      };
+      for (std::int64_t row = 0; row < shares_.rows; ++row) {
+        const ExprRef value = named(b_, list, "stored", stored_value(first + c, row));
+        for (std::size_t t = 0; t < terms_.size(); ++t) {
+          Inputs inputs = read[chooses_ ? 0 : t];
+          inputs[at(roles_.result)] = value;
+          list.push_back(b_.store(
+              added_, place(t),
+              with_row(row == 0 ? nullptr : b_.load(added_, place(t)), terms_[t], inputs)));
+        }
       }
+      for (std::size_t copy = 0; copy < read.size(); ++copy)
+        list.push_back(
+            b_.store(folded_, place(copy),
+                     chooses_ ? b_.select(term_value(nest_.term.args[0], read[copy]),
+                                          b_.load(added_, place(0)), b_.load(added_, place(1)))
+                              : b_.load(added_, place(copy))));
     }
-    for (std::size_t copy = 0; copy < read.size(); ++copy)
-      list.push_back(b_.store(folded_, place(copy),
-                              chooses_
-                                  ? b_.select(term_value(nest_.term.args[0], read[copy]),
-                                              b_.load(added_, place(0)), b_.load(added_, place(1)))
-                                  : b_.load(added_, place(copy))));
   }
-}
 
-// Lanes give away half of their sums while they have several; then both keep what they add.
-TileSummer::Folded TileSummer::fold(Stmts &list) {
-  std::int64_t count = at_a_time_ * roles_.copies;
-  Folded folded{.number = integer(0)};
-  for (const int lanes : shares_.lanes) {
-    const bool halves = count % 2 == 0;
-    const std::int64_t left = halves ? count / 2 : count;
-    const ExprRef bit = b_.mod(b_.div(item_, integer(lanes)), integer(2));
-    const ExprRef is_upper = named(b_, list, "upper", b_.scalar(ScalarOp::Eq, {bit, integer(1)}));
-    for (std::int64_t i = 0; i < left; ++i) {
-      const ExprRef own = named(b_, list, "own", b_.load(folded_, integer(i)));
-      const ExprRef other =
-          halves ? named(b_, list, "other", b_.load(folded_, integer(i + left))) : own;
-      const ExprRef given = integer(halves ? i : 0);
-      list.push_back(b_.store(given_, given, halves ? b_.select(is_upper, own, other) : own));
-      list.push_back(b_.shuffle({.value = {given_, given}, .apart = lanes}));
-      list.push_back(
-          b_.store(folded_, integer(i),
-                   b_.add(halves ? b_.select(is_upper, other, own) : own, b_.load(given_, given))));
+  // Lanes give away half of their sums while they have several; then both keep what they add.
+  Folded fold(Stmts &list) {
+    std::int64_t count = at_a_time_ * roles_.copies;
+    Folded folded{.number = integer(0)};
+    for (const int lanes : shares_.lanes) {
+      const bool halves = count % 2 == 0;
+      const std::int64_t left = halves ? count / 2 : count;
+      const ExprRef bit = b_.mod(b_.div(item_, integer(lanes)), integer(2));
+      const ExprRef is_upper = named(b_, list, "upper", b_.scalar(ScalarOp::Eq, {bit, integer(1)}));
+      for (std::int64_t i = 0; i < left; ++i) {
+        const ExprRef own = named(b_, list, "own", b_.load(folded_, integer(i)));
+        const ExprRef other =
+            halves ? named(b_, list, "other", b_.load(folded_, integer(i + left))) : own;
+        const ExprRef given = integer(halves ? i : 0);
+        list.push_back(b_.store(given_, given, halves ? b_.select(is_upper, own, other) : own));
+        list.push_back(b_.shuffle({.value = {given_, given}, .apart = lanes}));
+        list.push_back(b_.store(
+            folded_, integer(i),
+            b_.add(halves ? b_.select(is_upper, other, own) : own, b_.load(given_, given))));
+      }
+      if (halves)
+        folded.number = b_.add(folded.number, b_.mul(bit, integer(left)));
+      else
+        folded.keeps = b_.logical_and(folded.keeps, b_.scalar(ScalarOp::Eq, {bit, integer(0)}));
+      count = left;
     }
-    if (halves)
-      folded.number = b_.add(folded.number, b_.mul(bit, integer(left)));
-    else
-      folded.keeps = b_.logical_and(folded.keeps, b_.scalar(ScalarOp::Eq, {bit, integer(0)}));
-    count = left;
+    folded.left = count;
+    return folded;
   }
-  folded.left = count;
-  return folded;
-}
 
-// Into local memory, by copy and column of the tile.
-void TileSummer::keep(std::int64_t first, const Folded &folded, Stmts &list) {
-  Stmts kept;
-  for (std::int64_t i = 0; i < folded.left; ++i) {
-    const ExprRef which = b_.add(folded.number, integer(i));
-    const ExprRef copy = b_.div(which, integer(at_a_time_));
-    const ExprRef channel = b_.add(b_.mod(which, integer(at_a_time_)), integer(first));
-    const ExprRef place =
-        b_.add(b_.add(b_.add(base_, b_.mul(copy, integer(columns_))), along_), column_of(channel));
-    kept.push_back(b_.store(sums_, place, b_.load(folded_, integer(i))));
+  // Into local memory, by copy and column of the tile.
+  void keep(std::int64_t first, const Folded &folded, Stmts &list) {
+    Stmts kept;
+    for (std::int64_t i = 0; i < folded.left; ++i) {
+      const ExprRef which = b_.add(folded.number, integer(i));
+      const ExprRef copy = b_.div(which, integer(at_a_time_));
+      const ExprRef channel = b_.add(b_.mod(which, integer(at_a_time_)), integer(first));
+      const ExprRef place = b_.add(b_.add(b_.add(base_, b_.mul(copy, integer(columns_))), along_),
+                                   column_of(channel));
+      kept.push_back(b_.store(sums_, place, b_.load(folded_, integer(i))));
+    }
+    const StmtRef all = b_.block(std::move(kept));
+    list.push_back(folded.keeps == nullptr ? all : b_.branch(folded.keeps, all));
   }
-  const StmtRef all = b_.block(std::move(kept));
-  list.push_back(folded.keeps == nullptr ? all : b_.branch(folded.keeps, all));
-}
 
-// All warps of the tile.
-StmtRef TileSummer::meet() {
-  const schedule::Core &core = cx_.schedule.core;
-  const std::int64_t items = kGroupItems * core.warp_rows * core.warp_columns;
-  if (tile_.turn == nullptr)
-    return b_.barrier({.id = 1, .items = items});
-  const ExprRef is_first = b_.scalar(ScalarOp::Eq, {tile_.turn, integer(0)});
-  return b_.branch(is_first, b_.barrier({.id = 1, .items = items}),
-                   b_.barrier({.id = 2, .items = items}));
-}
-
-// Of the tile in the sum's result, behind which copies and channels lie.
-ExprRef TileSummer::part_base() {
-  const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
-  const std::vector<schedule::TileAxis> axes = tile_axes(cx_.gemm());
-  ExprRef base = integer(out.constant);
-  for (std::size_t a = 0; a < axes.size(); ++a) {
-    if (!roles_.parts[a])
-      continue;
-    const ExprRef point = axes[a].pixel ? cx_.origin[*axes[a].pixel] : tiles_.first_row();
-    base = b_.add(
-        base, b_.mul(b_.div(point, integer(axes[a].tile)), integer(out.coeff[*roles_.parts[a]])));
+  // All warps of the tile.
+  StmtRef meet() {
+    const schedule::Core &core = cx_.schedule.core;
+    const std::int64_t items = kGroupItems * core.warp_rows * core.warp_columns;
+    if (tile_.turn == nullptr)
+      return b_.barrier({.id = 1, .items = items});
+    const ExprRef is_first = b_.scalar(ScalarOp::Eq, {tile_.turn, integer(0)});
+    return b_.branch(is_first, b_.barrier({.id = 1, .items = items}),
+                     b_.barrier({.id = 2, .items = items}));
   }
-  return base;
-}
 
-// The sums of the tile's warps, one behind the other, by all its work-items.
-StmtRef TileSummer::join() {
-  const schedule::Core &core = cx_.schedule.core;
-  const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
-  const std::int64_t items = kGroupItems * core.warp_rows * core.warp_columns;
-  const std::int64_t sums = roles_.copies * columns_;
-  Stmts list;
-  const ExprRef base = named(b_, list, "part", part_base());
-  const ExprRef group = tile_.turn == nullptr ? integer(1) : b_.add(tile_.turn, integer(1));
-  const ExprRef item = b_.sub(b_.lane(), b_.mul(group, integer(kGroupItems)));
-  const ExprRef first =
-      tile_.turn == nullptr ? integer(0) : b_.mul(tile_.turn, integer(shares_.warps * sums));
-  const kernel::VarId number = b_.variable("joined_sum", {});
-  ExprRef total = nullptr;
-  for (std::int64_t warp = 0; warp < shares_.warps; ++warp) {
-    const ExprRef one = b_.load(sums_, b_.add(b_.add(first, integer(warp * sums)), b_.var(number)));
-    total = total == nullptr ? one : b_.add(total, one);
+  // Of the tile in the sum's result, behind which copies and channels lie.
+  ExprRef part_base() {
+    const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
+    const std::vector<schedule::TileAxis> axes = tile_axes(cx_.gemm());
+    ExprRef base = integer(out.constant);
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      if (!roles_.parts[a])
+        continue;
+      const ExprRef point = axes[a].pixel ? cx_.origin[*axes[a].pixel] : tiles_.first_row();
+      base = b_.add(
+          base, b_.mul(b_.div(point, integer(axes[a].tile)), integer(out.coeff[*roles_.parts[a]])));
+    }
+    return base;
   }
-  const ExprRef column = b_.add(tiles_.first_column(), b_.mod(b_.var(number), integer(columns_)));
-  ExprRef place = b_.add(base, b_.mul(column, integer(out.coeff[roles_.channel])));
-  if (roles_.copy)
-    place = b_.add(
-        place, b_.mul(b_.div(b_.var(number), integer(columns_)), integer(out.coeff[*roles_.copy])));
-  const BufferId to = cx_.members.slots[sum_.slots[nest_.out.slot]];
-  list.push_back(b_.loop(number, kernel::ForKind::Serial, item, integer(sums), items,
-                         b_.store(to, place, total)));
-  return b_.block(std::move(list));
-}
 
-StmtRef TileSummer::build() {
-  Stmts list;
-  place(list);
-  for (std::int64_t first = 0; first < shares_.channels; first += at_a_time_) {
-    add_rows(first, list);
-    keep(first, fold(list), list);
+  // The sums of the tile's warps, one behind the other, by all its work-items.
+  StmtRef join() {
+    const schedule::Core &core = cx_.schedule.core;
+    const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
+    const std::int64_t items = kGroupItems * core.warp_rows * core.warp_columns;
+    const std::int64_t sums = roles_.copies * columns_;
+    Stmts list;
+    const ExprRef base = named(b_, list, "part", part_base());
+    const ExprRef group = tile_.turn == nullptr ? integer(1) : b_.add(tile_.turn, integer(1));
+    const ExprRef item = b_.sub(b_.lane(), b_.mul(group, integer(kGroupItems)));
+    const ExprRef first =
+        tile_.turn == nullptr ? integer(0) : b_.mul(tile_.turn, integer(shares_.warps * sums));
+    const kernel::VarId number = b_.variable("joined_sum", {});
+    ExprRef total = nullptr;
+    for (std::int64_t warp = 0; warp < shares_.warps; ++warp) {
+      const ExprRef one =
+          b_.load(sums_, b_.add(b_.add(first, integer(warp * sums)), b_.var(number)));
+      total = total == nullptr ? one : b_.add(total, one);
+    }
+    const ExprRef column = b_.add(tiles_.first_column(), b_.mod(b_.var(number), integer(columns_)));
+    ExprRef place = b_.add(base, b_.mul(column, integer(out.coeff[roles_.channel])));
+    if (roles_.copy)
+      place = b_.add(place, b_.mul(b_.div(b_.var(number), integer(columns_)),
+                                   integer(out.coeff[*roles_.copy])));
+    const BufferId to = cx_.members.slots[sum_.slots[nest_.out.slot]];
+    list.push_back(b_.loop(number, kernel::ForKind::Serial, item, integer(sums), items,
+                           b_.store(to, place, total)));
+    return b_.block(std::move(list));
   }
-  list.push_back(meet());
-  list.push_back(join());
-  list.push_back(meet());
-  return b_.block(std::move(list));
-}
+};
 
 } // namespace
 

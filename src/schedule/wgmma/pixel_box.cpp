@@ -52,10 +52,6 @@ private:
     if (halo_stages(gemm_.schedule) > 0)
       widen(map_.place.back(), map_.box.back());
   }
-  void widen(nest::Linear &place, std::int64_t &count);
-  void add_depth();
-  void add_pixel(IndexId pixel);
-  void end_blocks(const nest::Dim &dim);
 
   const Gemm &gemm_;
   const PixelBox box_;
@@ -63,94 +59,94 @@ private:
   std::vector<const nest::Dim *> placed_;
   std::int64_t rows_ = 1; // of a window, of the dimensions so far
   DataMap map_;
+
+  // Lets the box hold what all taps read along a dimension, which starts at that of the lowest.
+  void widen(nest::Linear &place, std::int64_t &count) {
+    map_.row.coeff.resize(gemm_.nest.indices.size(), 0);
+    const bool is_row = map_.box.size() == 1; // the depth's
+    const auto moved = [&](IndexId i) { return std::exchange(place.coeff[at(i)], 0); };
+    for (const IndexId i : gemm_.roles.walked)
+      if (is_row && place.coeff[at(i)] != 0)
+        map_.wrong = no_walk(gemm_.nest, i, "halo");
+    if (is_row)
+      return;
+    for (const IndexId i : gemm_.roles.pixels) {
+      map_.row.coeff[at(i)] += place.coeff[at(i)] * rows_;
+      if (place.coeff[at(i)] > 1 && map_.wrong.empty())
+        map_.wrong = outside({"halo.stride", place.coeff[at(i)], 1, 1}).value_or("");
+    }
+    for (const IndexId i : gemm_.roles.walked) {
+      const std::int64_t step = moved(i);
+      const std::int64_t span = step * (extent(gemm_.nest, i) - 1);
+      map_.row.coeff[at(i)] += step * rows_;
+      map_.row.constant -= std::min<std::int64_t>(0, span) * rows_;
+      place.constant += std::min<std::int64_t>(0, span);
+      count += std::abs(span);
+    }
+    rows_ *= count;
+  }
+
+  // A row of the box: elements of the depth, or of several neighbouring pixels' blocks.
+  void add_depth() {
+    const nest::Dim &depth = *dim_of(data_, gemm_.roles.depth());
+    add(depth, in_panels(gemm_.roles, gemm_.schedule) ? extent(gemm_.nest, gemm_.roles.depth())
+                                                      : gemm_.tile.depth);
+    map_.dims[0] = extent(gemm_.nest, gemm_.roles.depth()); // a run is part of its dimension
+    for (const IndexId i : gemm_.roles.grid) {
+      const std::int64_t apart = depth.at.coeff[at(i)];
+      map_.dims[0] += apart * (extent(gemm_.nest, i) - 1);
+      if (extent(gemm_.nest, i) > 1 && map_.wrong.empty())
+        map_.wrong = misaligned(std::abs(apart), gemm_.tile.elem_bytes, "data");
+    }
+    if (!in_rows(gemm_.roles, gemm_.schedule))
+      return;
+    const std::optional<IndexId> pixel =
+        box_.indices.empty() ? std::nullopt : std::optional(box_.indices.back());
+    const nest::Dim *row = pixel ? dim_of(data_, *pixel) : nullptr;
+    if (row == nullptr || neighbour_of(gemm_.nest, gemm_.roles) != pixel) {
+      map_.wrong = no_walk(gemm_.nest, gemm_.roles.depths.front(), "data");
+      return;
+    }
+    const std::int64_t block = map_.dims[0];
+    const std::int64_t apart = blocks_apart(*row, block) * block;
+    map_.dims[0] = (row->size - 1) * apart + block;
+    map_.box[0] = ring_row_bytes(gemm_) / gemm_.tile.elem_bytes;
+    for (std::size_t i = 0; i < map_.place[0].coeff.size(); ++i)
+      map_.place[0].coeff[i] += row->at.coeff[i] * apart;
+    map_.place[0].constant += row->at.constant * apart;
+    placed_.push_back(row);
+  }
+
+  void add_pixel(IndexId pixel) {
+    const nest::Dim *dim = dim_of(data_, pixel);
+    const auto place =
+        std::find(box_.indices.begin(), box_.indices.end(), pixel) - box_.indices.begin();
+    const std::int64_t count = box_.sizes[at(place)];
+    const std::int64_t step = dim == nullptr ? 0 : dim->at.coeff[at(pixel)];
+    if (dim == nullptr || is_placed(*dim)) {
+      map_.wrong = no_walk(gemm_.nest, pixel, "data");
+      return;
+    }
+    add(*dim, count, step);
+  }
+
+  // A step may reach past the last block of the depth: what lies there is none of the reduction's.
+  void end_blocks(const nest::Dim &dim) {
+    const IndexId blocks = gemm_.roles.depths.front();
+    if (!in_panels(gemm_.roles, gemm_.schedule) || dim.at.coeff[blocks] == 0)
+      return;
+    const std::int64_t end = dim.at.constant + extent(gemm_.nest, blocks);
+    const bool is_alone =
+        dim.at.coeff[blocks] == 1 &&
+        std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(), [](auto c) { return c != 0; }) == 1;
+    const std::int64_t together =
+        gemm_.tile.depth / extent(gemm_.nest, gemm_.roles.depth()); // in a step
+    if (is_alone)
+      map_.dims.back() = std::min(map_.dims.back(), end);
+    else if (map_.wrong.empty())
+      map_.wrong = overrun(extent(gemm_.nest, blocks), std::max<std::int64_t>(together, 1));
+  }
 };
-
-// Lets the box hold what all taps read along a dimension, which starts at that of the lowest.
-void Boxer::widen(nest::Linear &place, std::int64_t &count) {
-  map_.row.coeff.resize(gemm_.nest.indices.size(), 0);
-  const bool is_row = map_.box.size() == 1; // the depth's
-  const auto moved = [&](IndexId i) { return std::exchange(place.coeff[at(i)], 0); };
-  for (const IndexId i : gemm_.roles.walked)
-    if (is_row && place.coeff[at(i)] != 0)
-      map_.wrong = no_walk(gemm_.nest, i, "halo");
-  if (is_row)
-    return;
-  for (const IndexId i : gemm_.roles.pixels) {
-    map_.row.coeff[at(i)] += place.coeff[at(i)] * rows_;
-    if (place.coeff[at(i)] > 1 && map_.wrong.empty())
-      map_.wrong = outside({"halo.stride", place.coeff[at(i)], 1, 1}).value_or("");
-  }
-  for (const IndexId i : gemm_.roles.walked) {
-    const std::int64_t step = moved(i);
-    const std::int64_t span = step * (extent(gemm_.nest, i) - 1);
-    map_.row.coeff[at(i)] += step * rows_;
-    map_.row.constant -= std::min<std::int64_t>(0, span) * rows_;
-    place.constant += std::min<std::int64_t>(0, span);
-    count += std::abs(span);
-  }
-  rows_ *= count;
-}
-
-// A row of the box: elements of the depth, or of several neighbouring pixels' blocks.
-void Boxer::add_depth() {
-  const nest::Dim &depth = *dim_of(data_, gemm_.roles.depth());
-  add(depth, in_panels(gemm_.roles, gemm_.schedule) ? extent(gemm_.nest, gemm_.roles.depth())
-                                                    : gemm_.tile.depth);
-  map_.dims[0] = extent(gemm_.nest, gemm_.roles.depth()); // a run is part of its dimension
-  for (const IndexId i : gemm_.roles.grid) {
-    const std::int64_t apart = depth.at.coeff[at(i)];
-    map_.dims[0] += apart * (extent(gemm_.nest, i) - 1);
-    if (extent(gemm_.nest, i) > 1 && map_.wrong.empty())
-      map_.wrong = misaligned(std::abs(apart), gemm_.tile.elem_bytes, "data");
-  }
-  if (!in_rows(gemm_.roles, gemm_.schedule))
-    return;
-  const std::optional<IndexId> pixel =
-      box_.indices.empty() ? std::nullopt : std::optional(box_.indices.back());
-  const nest::Dim *row = pixel ? dim_of(data_, *pixel) : nullptr;
-  if (row == nullptr || neighbour_of(gemm_.nest, gemm_.roles) != pixel) {
-    map_.wrong = no_walk(gemm_.nest, gemm_.roles.depths.front(), "data");
-    return;
-  }
-  const std::int64_t block = map_.dims[0];
-  const std::int64_t apart = blocks_apart(*row, block) * block;
-  map_.dims[0] = (row->size - 1) * apart + block;
-  map_.box[0] = ring_row_bytes(gemm_) / gemm_.tile.elem_bytes;
-  for (std::size_t i = 0; i < map_.place[0].coeff.size(); ++i)
-    map_.place[0].coeff[i] += row->at.coeff[i] * apart;
-  map_.place[0].constant += row->at.constant * apart;
-  placed_.push_back(row);
-}
-
-void Boxer::add_pixel(IndexId pixel) {
-  const nest::Dim *dim = dim_of(data_, pixel);
-  const auto place =
-      std::find(box_.indices.begin(), box_.indices.end(), pixel) - box_.indices.begin();
-  const std::int64_t count = box_.sizes[at(place)];
-  const std::int64_t step = dim == nullptr ? 0 : dim->at.coeff[at(pixel)];
-  if (dim == nullptr || is_placed(*dim)) {
-    map_.wrong = no_walk(gemm_.nest, pixel, "data");
-    return;
-  }
-  add(*dim, count, step);
-}
-
-// A step may reach past the last block of the depth: what lies there is none of the reduction's.
-void Boxer::end_blocks(const nest::Dim &dim) {
-  const IndexId blocks = gemm_.roles.depths.front();
-  if (!in_panels(gemm_.roles, gemm_.schedule) || dim.at.coeff[blocks] == 0)
-    return;
-  const std::int64_t end = dim.at.constant + extent(gemm_.nest, blocks);
-  const bool is_alone =
-      dim.at.coeff[blocks] == 1 &&
-      std::count_if(dim.at.coeff.begin(), dim.at.coeff.end(), [](auto c) { return c != 0; }) == 1;
-  const std::int64_t together =
-      gemm_.tile.depth / extent(gemm_.nest, gemm_.roles.depth()); // in a step
-  if (is_alone)
-    map_.dims.back() = std::min(map_.dims.back(), end);
-  else if (map_.wrong.empty())
-    map_.wrong = overrun(extent(gemm_.nest, blocks), std::max<std::int64_t>(together, 1));
-}
 
 } // namespace
 

@@ -82,16 +82,6 @@ private:
   nest::Linear nothing() const {
     return {.coeff = std::vector<std::int64_t>(nest_.indices.size(), 0)};
   }
-  bool lies_as_matrix() const;
-  void matrix();
-  bool sort(std::vector<Side> &sides);
-  bool place(const nest::Dim &dim, std::vector<Side> &sides);
-  bool is_batch(const Side &side) const;
-  bool take_parts(std::int64_t &size, std::int64_t &stride);
-  void take_first();
-  void image(std::vector<Side> sides);
-  void add_spatial(const Side &side);
-  void check_image();
 
   const Nest &nest_;
   const Walk walk_;
@@ -99,182 +89,182 @@ private:
   const nest::Linear flat_;
   std::vector<const nest::Dim *> part_dims_; // that parts alone move
   DataMap map_;
-};
 
-bool Mapper::lies_as_matrix() const {
-  for (const nest::Dim &dim : data_.dims)
-    if (dim.guarded || moves(dim, walk_.taps, nest_))
-      return false;
-  for (std::size_t k = 0; k + 1 < walk_.pixels.size(); ++k)
-    if (flat_.coeff[at(walk_.pixels[k])] !=
-        extent(nest_, walk_.pixels[k + 1]) * flat_.coeff[at(walk_.pixels[k + 1])])
-      return false;
-  return walk_.rows <= kMostBox;
-}
-
-void Mapper::matrix() {
-  map_.offset = flat_.constant;
-  map_.dims = {extent(nest_, walk_.along), 1};
-  for (const IndexId pixel : walk_.pixels)
-    map_.dims.back() *= extent(nest_, pixel);
-  map_.strides = {1, flat_.coeff[at(walk_.pixels.back())]};
-  for (const IndexId part : walk_.parts)
-    if (flat_.coeff[at(part)] != 0) {
-      map_.dims.push_back(extent(nest_, part));
-      map_.strides.push_back(flat_.coeff[at(part)]);
-      map_.parts.push_back(nothing());
-      map_.parts.back().coeff[at(part)] = 1;
-    }
-}
-
-bool Mapper::place(const nest::Dim &dim, std::vector<Side> &sides) {
-  if (dim.at.coeff[at(walk_.along)] != 0)
-    return true;
-  Side side{.dim = &dim};
-  for (const IndexId pixel : walk_.pixels)
-    if (dim.at.coeff[at(pixel)] != 0 && std::exchange(side.pixel, pixel))
-      return fail(pixel);
-  if (!moves(dim, walk_.parts, nest_)) {
-    sides.push_back(side);
-    return true;
+  bool lies_as_matrix() const {
+    for (const nest::Dim &dim : data_.dims)
+      if (dim.guarded || moves(dim, walk_.taps, nest_))
+        return false;
+    for (std::size_t k = 0; k + 1 < walk_.pixels.size(); ++k)
+      if (flat_.coeff[at(walk_.pixels[k])] !=
+          extent(nest_, walk_.pixels[k + 1]) * flat_.coeff[at(walk_.pixels[k + 1])])
+        return false;
+    return walk_.rows <= kMostBox;
   }
-  if (dim.guarded || moves(dim, walk_.taps, nest_) || dim.at.constant != 0)
-    return fail(walk_.parts.front());
-  if (!side.pixel)
-    part_dims_.push_back(&dim);
-  else
-    sides.push_back(side);
-  return true;
-}
 
-// The fastest pixel first; a dimension that only taps move before the slowest.
-bool Mapper::sort(std::vector<Side> &sides) {
-  for (const nest::Dim &dim : data_.dims)
-    if (!place(dim, sides))
-      return false;
-  const auto order = [&](const Side &side) {
-    const auto found = std::find(walk_.pixels.begin(), walk_.pixels.end(), side.pixel);
-    return found == walk_.pixels.end() ? -1 : found - walk_.pixels.begin();
-  };
-  std::stable_sort(sides.begin(), sides.end(),
-                   [&](const Side &a, const Side &b) { return order(a) > order(b); });
-  const auto with_pixels =
-      std::count_if(sides.begin(), sides.end(), [](const Side &side) { return side.pixel; });
-  if (with_pixels != static_cast<std::ptrdiff_t>(walk_.pixels.size()))
-    return fail(walk_.pixels.back());
-  // Those without a pixel stand still at one place each.
-  if (with_pixels > 0)
-    std::rotate(sides.begin() + with_pixels - 1, sides.begin() + with_pixels, sides.end());
-  return true;
-}
-
-bool Mapper::is_batch(const Side &side) const {
-  return side.pixel && side.dim->at.coeff[*side.pixel] == 1 && side.dim->at.constant == 0 &&
-         !side.dim->guarded && !moves(*side.dim, walk_.taps, nest_) &&
-         side.dim->size >= extent(nest_, *side.pixel);
-}
-
-void Mapper::add_spatial(const Side &side) {
-  const nest::Linear &subscript = side.dim->at;
-  const std::int64_t step = !side.pixel ? 1 : subscript.coeff[*side.pixel];
-  const std::int64_t count = !side.pixel ? 1 : extent(nest_, *side.pixel);
-  nest::Linear tap = nothing();
-  std::int64_t lower = subscript.constant;
-  for (const IndexId i : walk_.taps) {
-    tap.coeff[at(i)] = subscript.coeff[at(i)];
-    lower += std::min<std::int64_t>(0, subscript.coeff[at(i)]) * (extent(nest_, i) - 1);
-  }
-  tap.constant = subscript.constant - lower;
-  map_.dims.push_back(side.dim->size);
-  map_.strides.push_back(side.dim->stride);
-  map_.lower.push_back(lower);
-  map_.upper.push_back(lower + (count - 1) * step - (side.dim->size - 1));
-  map_.steps.push_back(step);
-  map_.pixels.push_back(side.pixel);
-  map_.taps.push_back(std::move(tap));
-}
-
-// Parts around the last dimension, of `size` times `stride`, become one with it.
-bool Mapper::take_parts(std::int64_t &size, std::int64_t &stride) {
-  for (const nest::Dim *dim : part_dims_) {
-    const std::int64_t inside = size;
-    if (size > 1 && dim->stride != size * stride)
-      return fail(walk_.parts.front());
-    stride = size > 1 ? stride : dim->stride;
-    size *= dim->size;
+  void matrix() {
+    map_.offset = flat_.constant;
+    map_.dims = {extent(nest_, walk_.along), 1};
+    for (const IndexId pixel : walk_.pixels)
+      map_.dims.back() *= extent(nest_, pixel);
+    map_.strides = {1, flat_.coeff[at(walk_.pixels.back())]};
     for (const IndexId part : walk_.parts)
-      map_.parts.back().coeff[at(part)] += dim->at.coeff[at(part)] * inside;
-  }
-  return part_dims_.size() <= 1 || fail(walk_.parts.back());
-}
-
-// Parts may move the contiguous dimension too, as groups of channels do.
-void Mapper::take_first() {
-  map_.first = nothing();
-  for (const nest::Dim &dim : data_.dims)
-    for (const IndexId part : walk_.parts)
-      if (dim.at.coeff[at(walk_.along)] != 0) {
-        const std::int64_t apart = dim.at.coeff[at(part)] * dim.stride;
-        map_.first.coeff[at(part)] = apart;
-        map_.dims[0] += apart * (extent(nest_, part) - 1);
-        if (extent(nest_, part) > 1 && map_.wrong.empty())
-          map_.wrong = misaligned(std::abs(apart), size_of(nest_, walk_.input), "data");
+      if (flat_.coeff[at(part)] != 0) {
+        map_.dims.push_back(extent(nest_, part));
+        map_.strides.push_back(flat_.coeff[at(part)]);
+        map_.parts.push_back(nothing());
+        map_.parts.back().coeff[at(part)] = 1;
       }
-}
+  }
 
-void Mapper::image(std::vector<Side> sides) {
-  map_.offset = data_.offset;
-  map_.dims = {extent(nest_, walk_.along)};
-  take_first();
-  map_.strides = {1};
-  const bool has_batch = sides.size() > 1 && is_batch(sides.back());
-  const Side batch = has_batch ? sides.back() : Side{};
-  if (has_batch)
-    sides.pop_back();
-  for (const Side &side : sides) {
-    if (moves(*side.dim, walk_.parts, nest_)) {
-      fail(side.pixel.value_or(walk_.parts.back()));
-      return;
+  bool place(const nest::Dim &dim, std::vector<Side> &sides) {
+    if (dim.at.coeff[at(walk_.along)] != 0)
+      return true;
+    Side side{.dim = &dim};
+    for (const IndexId pixel : walk_.pixels)
+      if (dim.at.coeff[at(pixel)] != 0 && std::exchange(side.pixel, pixel))
+        return fail(pixel);
+    if (!moves(dim, walk_.parts, nest_)) {
+      sides.push_back(side);
+      return true;
     }
-    add_spatial(side);
+    if (dim.guarded || moves(dim, walk_.taps, nest_) || dim.at.constant != 0)
+      return fail(walk_.parts.front());
+    if (!side.pixel)
+      part_dims_.push_back(&dim);
+    else
+      sides.push_back(side);
+    return true;
   }
-  std::int64_t size = 1;
-  std::int64_t stride = map_.strides.back();
-  map_.parts.assign(1, nothing());
-  if (has_batch) {
-    const bool is_cut = moves(*batch.dim, walk_.parts, nest_);
-    size = is_cut ? batch.dim->size : extent(nest_, *batch.pixel);
-    stride = batch.dim->stride;
-    for (const IndexId part : walk_.parts)
-      map_.parts.back().coeff[at(part)] = batch.dim->at.coeff[at(part)];
-  }
-  if (!take_parts(size, stride))
-    return;
-  map_.dims.push_back(size);
-  map_.strides.push_back(stride);
-  map_.pixels.push_back(batch.pixel);
-  check_image();
-}
 
-void Mapper::check_image() {
-  const std::int64_t spatial = std::ssize(map_.steps);
-  if (exceeds(Range{"im2col.rank", spatial, 1, kMostSpatial}) ||
-      exceeds(Range{"im2col.points", walk_.rows, 1, kMostPoints}))
-    return;
-  const Limits limits = limits_of(spatial);
-  for (std::size_t i = 0; i < map_.steps.size(); ++i) {
-    std::int64_t farthest = map_.taps[i].constant;
-    for (const IndexId k : walk_.taps)
-      farthest += std::max<std::int64_t>(0, map_.taps[i].coeff[at(k)]) * (extent(nest_, k) - 1);
-    for (const Range &range :
-         {Range{"im2col.lower", map_.lower[i], -limits.corner, limits.corner - 1},
-          Range{"im2col.upper", map_.upper[i], -limits.corner, limits.corner - 1},
-          Range{"im2col.offset", farthest, 0, limits.offset},
-          Range{"im2col.stride", map_.steps[i], 1, kMostStep}})
-      if (exceeds(range))
-        return;
+  // The fastest pixel first; a dimension that only taps move before the slowest.
+  bool sort(std::vector<Side> &sides) {
+    for (const nest::Dim &dim : data_.dims)
+      if (!place(dim, sides))
+        return false;
+    const auto order = [&](const Side &side) {
+      const auto found = std::find(walk_.pixels.begin(), walk_.pixels.end(), side.pixel);
+      return found == walk_.pixels.end() ? -1 : found - walk_.pixels.begin();
+    };
+    std::stable_sort(sides.begin(), sides.end(),
+                     [&](const Side &a, const Side &b) { return order(a) > order(b); });
+    const auto with_pixels =
+        std::count_if(sides.begin(), sides.end(), [](const Side &side) { return side.pixel; });
+    if (with_pixels != static_cast<std::ptrdiff_t>(walk_.pixels.size()))
+      return fail(walk_.pixels.back());
+    // Those without a pixel stand still at one place each.
+    if (with_pixels > 0)
+      std::rotate(sides.begin() + with_pixels - 1, sides.begin() + with_pixels, sides.end());
+    return true;
   }
-}
+
+  bool is_batch(const Side &side) const {
+    return side.pixel && side.dim->at.coeff[*side.pixel] == 1 && side.dim->at.constant == 0 &&
+           !side.dim->guarded && !moves(*side.dim, walk_.taps, nest_) &&
+           side.dim->size >= extent(nest_, *side.pixel);
+  }
+
+  void add_spatial(const Side &side) {
+    const nest::Linear &subscript = side.dim->at;
+    const std::int64_t step = !side.pixel ? 1 : subscript.coeff[*side.pixel];
+    const std::int64_t count = !side.pixel ? 1 : extent(nest_, *side.pixel);
+    nest::Linear tap = nothing();
+    std::int64_t lower = subscript.constant;
+    for (const IndexId i : walk_.taps) {
+      tap.coeff[at(i)] = subscript.coeff[at(i)];
+      lower += std::min<std::int64_t>(0, subscript.coeff[at(i)]) * (extent(nest_, i) - 1);
+    }
+    tap.constant = subscript.constant - lower;
+    map_.dims.push_back(side.dim->size);
+    map_.strides.push_back(side.dim->stride);
+    map_.lower.push_back(lower);
+    map_.upper.push_back(lower + (count - 1) * step - (side.dim->size - 1));
+    map_.steps.push_back(step);
+    map_.pixels.push_back(side.pixel);
+    map_.taps.push_back(std::move(tap));
+  }
+
+  // Parts around the last dimension, of `size` times `stride`, become one with it.
+  bool take_parts(std::int64_t &size, std::int64_t &stride) {
+    for (const nest::Dim *dim : part_dims_) {
+      const std::int64_t inside = size;
+      if (size > 1 && dim->stride != size * stride)
+        return fail(walk_.parts.front());
+      stride = size > 1 ? stride : dim->stride;
+      size *= dim->size;
+      for (const IndexId part : walk_.parts)
+        map_.parts.back().coeff[at(part)] += dim->at.coeff[at(part)] * inside;
+    }
+    return part_dims_.size() <= 1 || fail(walk_.parts.back());
+  }
+
+  // Parts may move the contiguous dimension too, as groups of channels do.
+  void take_first() {
+    map_.first = nothing();
+    for (const nest::Dim &dim : data_.dims)
+      for (const IndexId part : walk_.parts)
+        if (dim.at.coeff[at(walk_.along)] != 0) {
+          const std::int64_t apart = dim.at.coeff[at(part)] * dim.stride;
+          map_.first.coeff[at(part)] = apart;
+          map_.dims[0] += apart * (extent(nest_, part) - 1);
+          if (extent(nest_, part) > 1 && map_.wrong.empty())
+            map_.wrong = misaligned(std::abs(apart), size_of(nest_, walk_.input), "data");
+        }
+  }
+
+  void image(std::vector<Side> sides) {
+    map_.offset = data_.offset;
+    map_.dims = {extent(nest_, walk_.along)};
+    take_first();
+    map_.strides = {1};
+    const bool has_batch = sides.size() > 1 && is_batch(sides.back());
+    const Side batch = has_batch ? sides.back() : Side{};
+    if (has_batch)
+      sides.pop_back();
+    for (const Side &side : sides) {
+      if (moves(*side.dim, walk_.parts, nest_)) {
+        fail(side.pixel.value_or(walk_.parts.back()));
+        return;
+      }
+      add_spatial(side);
+    }
+    std::int64_t size = 1;
+    std::int64_t stride = map_.strides.back();
+    map_.parts.assign(1, nothing());
+    if (has_batch) {
+      const bool is_cut = moves(*batch.dim, walk_.parts, nest_);
+      size = is_cut ? batch.dim->size : extent(nest_, *batch.pixel);
+      stride = batch.dim->stride;
+      for (const IndexId part : walk_.parts)
+        map_.parts.back().coeff[at(part)] = batch.dim->at.coeff[at(part)];
+    }
+    if (!take_parts(size, stride))
+      return;
+    map_.dims.push_back(size);
+    map_.strides.push_back(stride);
+    map_.pixels.push_back(batch.pixel);
+    check_image();
+  }
+
+  void check_image() {
+    const std::int64_t spatial = std::ssize(map_.steps);
+    if (exceeds(Range{"im2col.rank", spatial, 1, kMostSpatial}) ||
+        exceeds(Range{"im2col.points", walk_.rows, 1, kMostPoints}))
+      return;
+    const Limits limits = limits_of(spatial);
+    for (std::size_t i = 0; i < map_.steps.size(); ++i) {
+      std::int64_t farthest = map_.taps[i].constant;
+      for (const IndexId k : walk_.taps)
+        farthest += std::max<std::int64_t>(0, map_.taps[i].coeff[at(k)]) * (extent(nest_, k) - 1);
+      for (const Range &range :
+           {Range{"im2col.lower", map_.lower[i], -limits.corner, limits.corner - 1},
+            Range{"im2col.upper", map_.upper[i], -limits.corner, limits.corner - 1},
+            Range{"im2col.offset", farthest, 0, limits.offset},
+            Range{"im2col.stride", map_.steps[i], 1, kMostStep}})
+        if (exceeds(range))
+          return;
+    }
+  }
+};
 
 // Elements that the reduced indices move an input's start by, and how far.
 struct Reach {
