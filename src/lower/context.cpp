@@ -35,6 +35,12 @@ ExprRef named(kernel::Builder &build, Stmts &list, const std::string &name, Expr
   return build.var(var);
 }
 
+BufferId register_buffer(kernel::Builder &build, const std::string &name, kernel::Type type,
+                         std::int64_t elems) {
+  return build.buffer(
+      {.name = name, .space = kernel::Space::Register, .type = type, .elems = elems});
+}
+
 ExprRef linear(const Context &cx, const nest::Linear &at, const Positions &positions) {
   ExprRef sum = cx.build.integer(at.constant);
   for (const IndexId i : at.coeff.ids())

@@ -79,6 +79,10 @@ struct Context {
 // Appends `let name = value` and gives the variable; a constant stays itself.
 ExprRef named(kernel::Builder &build, Stmts &list, const std::string &name, ExprRef value);
 
+// Declares so many registers of a work-item.
+BufferId register_buffer(kernel::Builder &build, const std::string &name, kernel::Type type,
+                         std::int64_t elems);
+
 // constant + sum over indices of coefficient * position.
 ExprRef linear(const Context &cx, const nest::Linear &at, const Positions &positions);
 

@@ -19,7 +19,6 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::Space;
 using schedule::kCoreColumns;
 using schedule::kCoreRows;
 using schedule::kStepBytes;
@@ -60,9 +59,6 @@ private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   ExprRef named(const std::string &name, ExprRef value) {
     return lower::named(b_, body_, name, value);
-  }
-  BufferId registers(const std::string &name, kernel::Type type, std::int64_t elems) {
-    return b_.buffer({.name = name, .space = Space::Register, .type = type, .elems = elems});
   }
   ExprRef slot(std::int64_t which) { return b_.load(slots_, which); }
 
@@ -127,10 +123,10 @@ private:
 
   void declare_registers() {
     const CoreOp &op = *core_.op;
-    acc_ = registers("acc", {op.d.type, 1}, row_tiles_ * column_tiles_ * op.d.values());
+    acc_ = register_buffer(b_, "acc", {op.d.type, 1}, row_tiles_ * column_tiles_ * op.d.values());
     data_values_ = core_fragments(b_, *data_, op.a, row_tiles_);
     filter_values_ = core_fragments(b_, *filter_, op.b, column_tiles_);
-    slots_ = registers("slots", {DType::I32, 1}, 2);
+    slots_ = register_buffer(b_, "slots", {DType::I32, 1}, 2);
     for (std::int64_t i = 0; i < b_.kernel()[acc_].elems; ++i)
       body_.push_back(b_.store(acc_, i, b_.real(0, {op.d.type, 1})));
   }

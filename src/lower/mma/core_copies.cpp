@@ -12,8 +12,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::Space;
-
 namespace {
 
 constexpr std::int64_t kSwizzleRows = 8; // after which the exchange of chunks repeats
@@ -32,10 +30,8 @@ CoreWalk::CoreWalk(Context &context) : cx_(context) {
     if (extent(cx_.nest, *i) > 1)
       counters_.push_back({*i, extent(cx_.nest, *i), 1});
   counters_.push_back({roles.depth(), windows_of_tile(cx_.gemm()), cx_.gemm().tile.depth});
-  values_ = cx_.build.buffer({.name = "walk",
-                              .space = Space::Register,
-                              .type = {DType::I32, 1},
-                              .elems = static_cast<std::int64_t>(counters_.size())});
+  values_ = register_buffer(cx_.build, "walk", {DType::I32, 1},
+                            static_cast<std::int64_t>(counters_.size()));
 }
 
 StmtRef CoreWalk::start() const {

@@ -45,10 +45,8 @@ bool CoreDigits::joins(const schedule::Source &source, const Digit &fast, const 
 }
 
 void CoreDigits::reserve(std::int64_t copies) {
-  values_ = b_.buffer({.name = "digits",
-                       .space = kernel::Space::Register,
-                       .type = {DType::I32, 1},
-                       .elems = copies * static_cast<std::int64_t>(digits_.size())});
+  values_ = register_buffer(b_, "digits", {DType::I32, 1},
+                            copies * static_cast<std::int64_t>(digits_.size()));
 }
 
 ExprRef CoreDigits::number(std::int64_t copy, std::size_t digit) const {

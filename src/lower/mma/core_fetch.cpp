@@ -32,10 +32,8 @@ CorePlace word_place(kernel::Builder &b, Stmts &list, const CoreSide &side, Expr
     place.words[static_cast<std::size_t>(half)] =
         named(b, list, name_of(side) + "_word", b.add(b.mul(row, side.side().elems), inside));
   }
-  place.loaded = b.buffer({.name = name_of(side) + "_loaded",
-                           .space = kernel::Space::Register,
-                           .type = {b.kernel()[side.ring()].type.elem, 1},
-                           .elems = kWordRun});
+  place.loaded = register_buffer(b, name_of(side) + "_loaded",
+                                 {b.kernel()[side.ring()].type.elem, 1}, kWordRun);
   return place;
 }
 
@@ -113,10 +111,8 @@ StmtRef core_fetch(kernel::Builder &b, const CoreSide &side, const CorePlace &fr
 BufferId core_fragments(kernel::Builder &b, const CoreSide &side, const Fragment &fragment,
                         std::int64_t count) {
   const int lanes = side.reads_words() ? 1 : fragment.values();
-  return b.buffer({.name = name_of(side) + "_values",
-                   .space = kernel::Space::Register,
-                   .type = {fragment.type, lanes},
-                   .elems = count * fragment.values() / lanes});
+  return register_buffer(b, name_of(side) + "_values", {fragment.type, lanes},
+                         count * fragment.values() / lanes);
 }
 
 ExprRef core_fragment(kernel::Builder &b, const CoreSide &side, const Fragment &fragment,

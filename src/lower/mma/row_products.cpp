@@ -83,10 +83,6 @@ private:
   ExprRef named(const std::string &name, ExprRef value) {
     return lower::named(b_, body_, name, value);
   }
-  BufferId registers(const std::string &name, kernel::Type type, std::int64_t count) {
-    return b_.buffer(
-        {.name = name, .space = kernel::Space::Register, .type = type, .elems = count});
-  }
   std::int64_t tiles() const { return one_.tile.columns / kCoreColumns; }
   bool is_cut(std::int64_t tile) const { return (tile + 1) * kCoreColumns > keys_; }
   bool is_past(std::int64_t tile) const { return tile * kCoreColumns >= keys_; }
@@ -155,7 +151,7 @@ private:
   BufferId sums(const schedule::Gemm &gemm, const char *name) {
     const kernel::Type type{gemm.core().op->d.type, 1};
     const std::int64_t count = gemm.tile.columns / kCoreColumns * kTileValues;
-    const BufferId acc = registers(name, type, count);
+    const BufferId acc = register_buffer(b_, name, type, count);
     for (std::int64_t i = 0; i < count; ++i)
       body_.push_back(b_.store(acc, i, b_.real(0, type)));
     return acc;
@@ -164,8 +160,8 @@ private:
   void multiply_first(BufferId acc) {
     const CoreOp &op = *one_.core().op;
     const std::int64_t steps = one_.tile.row_bytes() / kStepBytes;
-    const BufferId a = registers("data_values", {op.a.type, op.a.values()}, steps);
-    const BufferId b = registers("filter_values", {op.b.type, op.b.values()}, 2);
+    const BufferId a = register_buffer(b_, "data_values", {op.a.type, op.a.values()}, steps);
+    const BufferId b = register_buffer(b_, "filter_values", {op.b.type, op.b.values()}, 2);
     const CorePlace of_data = core_place(b_, body_, data_, item_, warp_row_);
     const CorePlace of_filter = core_place(b_, body_, filter_, item_, integer(0));
     for (std::int64_t step = 0; step < steps; ++step)
@@ -226,7 +222,7 @@ private:
     const nest::Nest &nest = first_.nest;
     const std::vector<ExprRef> shared = shared_extras();
     const DType type = type_of(nest, nest.out);
-    const BufferId to = registers("row_tile", {type, 1}, tiles() * kTileValues);
+    const BufferId to = register_buffer(b_, "row_tile", {type, 1}, tiles() * kTileValues);
     tiles_[group_slot(group_, first_member_, nest.out.slot)] = to;
     for (std::int64_t half = 0; half < kHalves; ++half) {
       place_row(half);
@@ -320,8 +316,8 @@ private:
   void statistic(MemberId member) {
     const nest::Nest &nest = member_nest(group_, member);
     const kernel::Type type{nest.acc_type, 1};
-    const BufferId parts = registers("row_parts", type, kHalves * kPairs);
-    const BufferId all = registers("row_all", type, kHalves * kRowItems);
+    const BufferId parts = register_buffer(b_, "row_parts", type, kHalves * kPairs);
+    const BufferId all = register_buffer(b_, "row_all", type, kHalves * kRowItems);
     const BufferId lanes = declare_local(members_.contexts[member], schedule::LocalUse::Lanes);
     const auto place = [&](std::int64_t half) {
       return b_.mul(b_.add(warp_row_, row(half)), kRowItems);
@@ -364,7 +360,7 @@ private:
       body_.push_back(b_.store(to, place, b_.cast(value(spot), type)));
       return;
     }
-    const BufferId cut = registers("row_cut", {type, 1}, kPairs);
+    const BufferId cut = register_buffer(b_, "row_cut", {type, 1}, kPairs);
     for (std::int64_t lane = 0; lane < kPairs; ++lane) {
       const Spot one{.tile = spot.tile, .half = spot.half, .lane = lane, .lanes = 1};
       const ExprRef made = value(one);
@@ -382,7 +378,7 @@ private:
     const bool is_factor = member == poly::member_of_producer(0);
     const kernel::Type held{type, is_factor ? static_cast<int>(kPairs) : 1};
     const std::int64_t values = tiles() * kTileValues;
-    const BufferId to = registers("row_tile", held, values / held.lanes);
+    const BufferId to = register_buffer(b_, "row_tile", held, values / held.lanes);
     for (std::int64_t tile = 0; tile < tiles(); ++tile)
       for (std::int64_t half = 0; half < kHalves; ++half) {
         const Spot spot{.tile = tile, .half = half};
@@ -402,7 +398,7 @@ private:
   BufferId multiply_second() {
     const CoreOp &op = *two_.core().op;
     const BufferId acc = sums(two_, "acc");
-    const BufferId b = registers("filter_values", {op.b.type, op.b.values()}, 2);
+    const BufferId b = register_buffer(b_, "filter_values", {op.b.type, op.b.values()}, 2);
     const CorePlace place = core_place(b_, body_, values_, item_, integer(0));
     const std::int64_t words = op.a.values() / kPairs;
     for (std::int64_t step = 0; step * kCoreRows < keys_; ++step)

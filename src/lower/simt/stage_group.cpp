@@ -170,10 +170,8 @@ StmtRef GroupFill::copy_asynchronously() const {
 std::vector<BufferId> GroupFill::declare_registers() const {
   std::vector<BufferId> registers;
   for (std::size_t k = 0; k < s_.read_streams(); ++k)
-    registers.push_back(b_.buffer({.name = fmt::format("next{}", b_.kernel().buffers.size()),
-                                   .space = kernel::Space::Register,
-                                   .type = s_.read_type(k, width_),
-                                   .elems = round_count()}));
+    registers.push_back(register_buffer(b_, fmt::format("next{}", b_.kernel().buffers.size()),
+                                        s_.read_type(k, width_), round_count()));
   return registers;
 }
 

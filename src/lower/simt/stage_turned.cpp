@@ -13,7 +13,6 @@ namespace tilefuse::lower {
 namespace {
 
 using kernel::ForKind;
-using kernel::Space;
 using kernel::VarId;
 using schedule::StageDim;
 
@@ -166,10 +165,8 @@ StmtRef TurnedFill::single(const Place &place, ExprRef lanes) {
 }
 
 BufferId TurnedFill::square_registers(DType type) {
-  return b_.buffer({.name = "square" + std::to_string(b_.kernel().buffers.size()),
-                    .space = Space::Register,
-                    .type = {type, width_},
-                    .elems = width_});
+  return register_buffer(b_, "square" + std::to_string(b_.kernel().buffers.size()), {type, width_},
+                         width_);
 }
 
 // As many vectors as each has lanes. Streams without a run of memory are read lane by lane.

@@ -12,7 +12,6 @@ namespace tilefuse::lower {
 namespace {
 
 using kernel::ForKind;
-using kernel::Space;
 using kernel::VarId;
 using schedule::ResultDim;
 
@@ -138,10 +137,8 @@ StmtRef TileStore::squares(const Place &place) {
 StmtRef TileStore::square(const Place &place, ExprRef lane, ExprRef position, bool is_full) {
   const DType stored = b_.kernel()[cx_.result].type.elem;
   const DType held = compute_type(stored);
-  const BufferId rows = b_.buffer({.name = "square" + std::to_string(b_.kernel().buffers.size()),
-                                   .space = Space::Register,
-                                   .type = {held, width_},
-                                   .elems = width_});
+  const BufferId rows = register_buffer(b_, "square" + std::to_string(b_.kernel().buffers.size()),
+                                        {held, width_}, width_);
   const ExprRef lanes = existing(tile_.lane);
   const ExprRef left = b_.sub(lanes, lane);
   std::int64_t count = 0;

@@ -26,7 +26,6 @@ namespace {
 
 using kernel::ExprRef;
 using kernel::ForKind;
-using kernel::Space;
 using kernel::StmtRef;
 using kernel::Type;
 using kernel::VarId;
@@ -138,10 +137,9 @@ void TileBuilder::make_streams() {
     const int registers = cx_.schedule.pipes[k].stream;
     if (registers == 0)
       continue;
-    streams_.back() = b_.buffer({.name = fmt::format("stream{}", b_.kernel().buffers.size()),
-                                 .space = Space::Register,
-                                 .type = operand_type(static_cast<int>(k)),
-                                 .elems = registers * values_of_body(k)});
+    streams_.back() =
+        register_buffer(b_, fmt::format("stream{}", b_.kernel().buffers.size()),
+                        operand_type(static_cast<int>(k)), registers * values_of_body(k));
   }
 }
 
@@ -162,10 +160,7 @@ StmtRef TileBuilder::build() {
     body.push_back(store_results());
     return b_.block(std::move(body));
   }
-  acc_ = b_.buffer({.name = fmt::format("acc{}", b_.kernel().buffers.size()),
-                    .space = Space::Register,
-                    .type = value_type(),
-                    .elems = count});
+  acc_ = register_buffer(b_, fmt::format("acc{}", b_.kernel().buffers.size()), value_type(), count);
   make_streams();
   const double start = nest::initial_value(cx_.nest.agg, schedule::held_type(cx_.nest));
   body.push_back(for_copies(
@@ -309,10 +304,8 @@ StmtRef TileBuilder::accumulate_terms() {
       count *= copies_[i];
     kernel::Type type = operand_type(k);
     type.lanes = is_same_in_lanes(k) ? 1 : type.lanes;
-    held.push_back(b_.buffer({.name = fmt::format("frag{}", b_.kernel().buffers.size()),
-                              .space = Space::Register,
-                              .type = type,
-                              .elems = count}));
+    held.push_back(
+        register_buffer(b_, fmt::format("frag{}", b_.kernel().buffers.size()), type, count));
     body.push_back(for_copies(indices, [&] {
       const ExprRef value = value_of(k);
       const auto *spread = std::get_if<kernel::Broadcast>(&value->node);
@@ -362,10 +355,8 @@ StmtRef TileBuilder::accumulate_fragments() {
   kernel::BufferId held{-1};
   if (resident >= 0) {
     resident_copies = copied_by(resident);
-    held = b_.buffer({.name = fmt::format("frag{}", b_.kernel().buffers.size()),
-                      .space = Space::Register,
-                      .type = operand_type(resident),
-                      .elems = fragments(resident)});
+    held = register_buffer(b_, fmt::format("frag{}", b_.kernel().buffers.size()),
+                           operand_type(resident), fragments(resident));
     body.push_back(for_copies(resident_copies, [&] {
       return where(edge_inside(cx_, static_cast<std::size_t>(resident)),
                    b_.store(held, copy_number(resident_copies), value_of(resident)));

@@ -13,10 +13,8 @@ StmtRef TileBuilder::fold_vectors() {
   const BufferId vectors = acc_;
   const std::int64_t count = b_.kernel()[vectors].elems;
   acc_apart_ = cx_.width();
-  acc_ = b_.buffer({.name = fmt::format("sum{}", b_.kernel().buffers.size()),
-                    .space = kernel::Space::Register,
-                    .type = {value_type().elem, 1},
-                    .elems = count * acc_apart_});
+  acc_ = register_buffer(b_, fmt::format("sum{}", b_.kernel().buffers.size()),
+                         {value_type().elem, 1}, count * acc_apart_);
   Stmts body;
   for (std::int64_t copy = 0; copy < count; ++copy) {
     const ExprRef at = b_.integer(copy * acc_apart_);

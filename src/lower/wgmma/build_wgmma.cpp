@@ -77,10 +77,8 @@ public:
       boxes_.emplace(cx_);
     if (cx_.schedule.extra.stages > 0)
       ahead_.emplace(cx_);
-    acc_ = b_.buffer({.name = "acc",
-                      .space = kernel::Space::Register,
-                      .type = {core_.op->d.type, 1},
-                      .elems = tile_.warp_rows * tile_.warp_columns / schedule::kGroupItems});
+    acc_ = register_buffer(b_, "acc", {core_.op->d.type, 1},
+                           tile_.warp_rows * tile_.warp_columns / schedule::kGroupItems);
     const ExprRef is_first = b_.equal(b_.lane(), integer(0));
     const bool is_among_loads = ahead_ && has_loading_warps(cx_.schedule);
     const WgmmaParts parts{tiles_, ring_, data_ring(), is_among_loads ? &*ahead_ : nullptr};

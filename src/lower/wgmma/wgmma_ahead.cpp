@@ -33,10 +33,7 @@ WgmmaAhead::WgmmaAhead(Context &cx)
     sources_.push_back({operand, map, buffer});
   }
   barriers_ = declare_local(cx, schedule::LocalUse::OperandBarriers);
-  place_ = b_.buffer({.name = "ahead_place",
-                      .space = kernel::Space::Register,
-                      .type = {DType::I32, 1},
-                      .elems = slots_ == 1 ? 1 : 2});
+  place_ = register_buffer(b_, "ahead_place", {DType::I32, 1}, slots_ == 1 ? 1 : 2);
 }
 
 ExprRef WgmmaAhead::buffer_of(ExprRef slot) const { return buffers_ == 1 ? b_.integer(0) : slot; }

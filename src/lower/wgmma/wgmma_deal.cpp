@@ -37,10 +37,7 @@ StmtRef deal_kept_filter(Context &context, const WgmmaRing &ring) {
   if (!deals_kept_filter(context.gemm()))
     return nullptr;
   kernel::Builder &b = context.build;
-  const BufferId run = b.buffer({.name = "run",
-                                 .space = kernel::Space::Register,
-                                 .type = {b.kernel()[ring.filter()].type.elem, 1},
-                                 .elems = kRun});
+  const BufferId run = register_buffer(b, "run", {b.kernel()[ring.filter()].type.elem, 1}, kRun);
   Stmts list;
   const ExprRef dealer = named(b, list, "dealer", b.div(b.sub(b.lane(), kFirstItem), kCoreLanes));
   list.push_back(ring.start(0));

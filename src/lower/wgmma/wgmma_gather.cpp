@@ -24,10 +24,7 @@ public:
                                      .ring = ring_.copied(data)[sides_.size()],
                                      .item = b_.lane(),
                                      .items = schedule::kGroupItems});
-    under_way_ = b_.buffer({.name = "under_way",
-                            .space = kernel::Space::Register,
-                            .type = {DType::I32, 1},
-                            .elems = extra_ == nullptr ? 2 : 3});
+    under_way_ = register_buffer(b_, "under_way", {DType::I32, 1}, extra_ == nullptr ? 2 : 3);
   }
 
   StmtRef build() {

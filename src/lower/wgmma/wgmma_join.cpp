@@ -29,8 +29,7 @@ WgmmaJoin::WgmmaJoin(Context &context, const WgmmaCluster &cluster, std::int64_t
   parts_ = declare_local(cx_, schedule::LocalUse::Parts);
   barriers_ = declare_local(cx_, schedule::LocalUse::PartBarriers);
   if (is_repeated_)
-    phase_ = b_.buffer(
-        {.name = "phase", .space = kernel::Space::Register, .type = {DType::I32, 1}, .elems = 1});
+    phase_ = register_buffer(b_, "phase", {DType::I32, 1}, 1);
 }
 
 StmtRef WgmmaJoin::init() const {

@@ -149,10 +149,7 @@ public:
     const std::int64_t row = roles_.data_turned ? panel_columns(tile_) : tile_.depth;
     for (const schedule::CoreFeed &feed : feeds_)
       maps_.emplace_back(cx_, feed, ring_, row);
-    turn_ = b_.buffer({.name = "map_turn",
-                       .space = kernel::Space::Register,
-                       .type = {DType::I32, 1},
-                       .elems = 1});
+    turn_ = register_buffer(b_, "map_turn", {DType::I32, 1}, 1);
   }
 
   // By group of work-items, `item` a number among those of all; `before`: see map_windows.

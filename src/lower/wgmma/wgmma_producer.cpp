@@ -250,7 +250,7 @@ private:
   StmtRef copy_ahead() {
     if (!cx_.schedule.roles.load.early)
       return nullptr;
-    ahead_ = b_.buffer({"ahead", kernel::Space::Register, {DType::I32, 1}, 1});
+    ahead_ = register_buffer(b_, "ahead", {DType::I32, 1}, 1);
     Stmts list = {ring_.start(1)};
     tiles_.take_apart(cluster_.number(), list);
     const std::int64_t steps = core_steps(cx_.gemm());

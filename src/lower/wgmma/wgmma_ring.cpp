@@ -9,8 +9,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::Space;
-
 WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape shape)
     : b_(context.build), roles_(context.gemm().roles), tile_(context.gemm().tile),
       cluster_(cluster), shape_(std::move(shape)), count_(shape_.count),
@@ -38,12 +36,7 @@ WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape sh
 }
 
 BufferId WgmmaRing::new_place(const std::string &name) const {
-  return b_.buffer({.name = name,
-                    .space = Space::Register,
-                    .type = {DType::I32, 1},
-                    .elems = takes_turns_    ? 4
-                             : knows_before_ ? 3
-                                             : 2});
+  return register_buffer(b_, name, {DType::I32, 1}, takes_turns_ ? 4 : knows_before_ ? 3 : 2);
 }
 
 WgmmaRing WgmmaRing::beside(const std::string &name) const {

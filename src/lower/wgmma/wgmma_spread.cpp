@@ -28,10 +28,8 @@ public:
         plan_(spread_plan(cx_.members.group, cx_.gemm(), producer)), map_(data_map(cx_.gemm())),
         data_(cx_.nest.inputs[at(cx_.gemm().roles.data)]),
         dims_(poly::match_runs(data_, copy_).value()) {
-    values_ = b_.buffer({.name = "unit",
-                         .space = kernel::Space::Register,
-                         .type = {compute_type(copy_.acc_type), 1},
-                         .elems = plan_.rounds() * plan_.unit});
+    values_ =
+        register_buffer(b_, "unit", {compute_type(copy_.acc_type), 1}, plan_.rounds() * plan_.unit);
   }
 
   // Names where its units lie in a window, and in the lines of the copy.

@@ -42,10 +42,7 @@ public:
       along_ = named(b_, list, "box_column", b_.mul(b_.mod(item, 4), vec_));
     }
     if (cx_.schedule.core.swap_ab) {
-      pair_ = b_.buffer({.name = "pair",
-                         .space = kernel::Space::Register,
-                         .type = b_.kernel()[group_.acc].type,
-                         .elems = 2});
+      pair_ = register_buffer(b_, "pair", b_.kernel()[group_.acc].type, 2);
       for (std::int64_t number = 0; number < tile_.warp_rows / 4; ++number)
         list.push_back(store_pixel(number));
       return b_.block(std::move(list));

@@ -42,9 +42,11 @@ public:
       terms_.assign(nest_.term.args.begin() + 1, nest_.term.args.end());
     else
       terms_.assign(at(roles_.copies), nest_.comb == program::Comb::Term ? nest_.term : value);
-    added_ = register_file("added", at_a_time_ * static_cast<std::int64_t>(terms_.size()));
-    folded_ = register_file("folded", at_a_time_ * roles_.copies);
-    given_ = register_file("given", std::max<std::int64_t>(1, at_a_time_ * roles_.copies / 2));
+    added_ =
+        register_buffer(b_, "added", kFloat, at_a_time_ * static_cast<std::int64_t>(terms_.size()));
+    folded_ = register_buffer(b_, "folded", kFloat, at_a_time_ * roles_.copies);
+    given_ = register_buffer(b_, "given", kFloat,
+                             std::max<std::int64_t>(1, at_a_time_ * roles_.copies / 2));
   }
 
   StmtRef build() {
@@ -62,10 +64,6 @@ public:
 
 private:
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
-  BufferId register_file(const char *name, std::int64_t elems) {
-    return b_.buffer(
-        {.name = name, .space = kernel::Space::Register, .type = kFloat, .elems = elems});
-  }
   using Inputs = std::vector<ExprRef>;
   // What lanes have when they have exchanged all that they can.
   struct Folded {
