@@ -306,8 +306,10 @@ StmtRef Builder::loop(VarId var, ForKind kind, Term from, Term to, std::int64_t 
 }
 
 StmtRef Builder::branch(ExprRef condition, StmtRef then_body, StmtRef else_body) {
-  TILEFUSE_CHECK(condition->type == (Type{DType::Bool, 1}), "a condition that is not one bool");
   then_body = block({then_body});
+  if (condition == nullptr)
+    return then_body;
+  TILEFUSE_CHECK(condition->type == (Type{DType::Bool, 1}), "a condition that is not one bool");
   else_body = else_body == nullptr ? nullptr : block({else_body});
   if (else_body != nullptr && is_empty(else_body))
     else_body = nullptr;

@@ -80,7 +80,7 @@ public:
   StmtRef loop(VarId var, ForKind kind, Term begin, Term end, std::int64_t step,
                StmtRef body); // no trips: empty Block
   StmtRef branch(ExprRef condition, StmtRef then_body,
-                 StmtRef else_body = nullptr); // constant: that body or an empty Block
+                 StmtRef else_body = nullptr); // null: true; constant: that body or none
   StmtRef store(BufferId buffer, Term index, Term value, std::int64_t lane_stride = 1,
                 ExprRef valid = nullptr);
   StmtRef barrier(Barrier barrier = {});

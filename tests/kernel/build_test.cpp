@@ -169,6 +169,7 @@ TEST_F(Build, ControlFlowWithConstants) {
   EXPECT_EQ(to_text(kernel, b.branch(b.real(1, {DType::Bool, 1}), one, two)), "d[x] = 1\n");
   EXPECT_EQ(to_text(kernel, b.branch(b.real(0, {DType::Bool, 1}), one, two)), "d[x] = 2\n");
   EXPECT_EQ(to_text(kernel, b.branch(b.real(0, {DType::Bool, 1}), one)), "");
+  EXPECT_EQ(to_text(kernel, b.branch(nullptr, one, two)), "d[x] = 1\n");
   EXPECT_EQ(to_text(kernel, b.block({one, nullptr, b.block({two, b.block({one})})})),
             "d[x] = 1\nd[x] = 2\nd[x] = 1\n");
 }

@@ -114,7 +114,7 @@ private:
         build_.scalar(ScalarOp::Eq, {build_.load(found_, 0), integer(walk_.parts() - 1)});
     return build_.branch(
         is_last, build_.block({by_first(build_.store(counts(), tile_, 0)),
-                               is_joining == nullptr ? all : build_.branch(is_joining, all)}));
+                               build_.branch(is_joining, all)}));
   }
 
   const std::vector<SidePart> &parts_;

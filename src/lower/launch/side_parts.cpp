@@ -67,7 +67,7 @@ StmtRef PartCopier::store_between(const Store &from) {
     const StmtRef store =
         to().store(buffer(from.buffer), to().add(index, to().integer(constants.apart)), value,
                    from.lane_stride, expr(from.valid));
-    list.push_back(exists == nullptr ? store : to().branch(exists, store));
+    list.push_back(to().branch(exists, store));
   }
   return to().block(std::move(list));
 }

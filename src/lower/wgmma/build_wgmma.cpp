@@ -39,10 +39,10 @@ public:
     kernel::Builder &b = cx_.build;
     const schedule::PixelBox box = pixel_box(cx_.gemm());
     for (std::int64_t pixel = 0; pixel < count; pixel += schedule::window_unit(cx_.schedule)) {
-      const std::vector<ExprRef> digits = digits_of(b, b.add(first, b.integer(pixel)), box.sizes);
+      const std::vector<ExprRef> digits = digits_of(b, b.add(first, pixel), box.sizes);
       ExprRef row = b.integer(0);
       for (std::size_t i = box.indices.size(); i-- > 0;)
-        row = b.add(row, b.mul(digits[i], b.integer(row_.coeff[box.indices[i]])));
+        row = b.add(row, b.mul(digits[i], row_.coeff[box.indices[i]]));
       rows_.push_back(named(b, list, "window_row", row));
     }
   }
@@ -79,7 +79,7 @@ public:
       ahead_.emplace(cx_);
     acc_ = register_buffer(b_, "acc", {core_.op->d.type, 1},
                            tile_.warp_rows * tile_.warp_columns / schedule::kGroupItems);
-    const ExprRef is_first = b_.equal(b_.lane(), integer(0));
+    const ExprRef is_first = b_.equal(b_.lane(), 0);
     const bool is_among_loads = ahead_ && has_loading_warps(cx_.schedule);
     const WgmmaParts parts{tiles_, ring_, data_ring(), is_among_loads ? &*ahead_ : nullptr};
     List producer, consumer;
@@ -93,15 +93,14 @@ public:
     producer.push_back(deal_kept_filter(cx_, ring_)); // before its warps have other work
     producer.push_back(produce_wgmma(cx_, parts));
     if (ahead_ && !is_among_loads)
-      producer.push_back(
-          b_.branch(b_.equal(b_.lane(), integer(kAheadItem)), ahead_->produce(tiles_)));
+      producer.push_back(b_.branch(b_.equal(b_.lane(), kAheadItem), ahead_->produce(tiles_)));
     consumer.push_back(consume());
     const StmtRef others =
         b_.block({b_.await_earlier(), multiply_or_map(cx_, parts, b_.block(std::move(consumer)))});
     const StmtRef init = b_.block({ring_.init(), windows_ ? windows_->init() : nullptr,
                                    join_.init(), ahead_ ? ahead_->init() : nullptr});
     return b_.block({b_.branch(is_first, init), cluster_.barrier(),
-                     b_.branch(b_.less(b_.lane(), integer(schedule::kGroupItems)),
+                     b_.branch(b_.less(b_.lane(), schedule::kGroupItems),
                                b_.block(std::move(producer)), others),
                      cluster_.size() > 1 ? cluster_.barrier() : nullptr});
   }
@@ -155,22 +154,20 @@ private:
   ExprRef tile_of(int input, const Positions &points) const {
     const ExprRef along = integer(row(input));
     if (input != roles_.data)
-      return b_.add(b_.mul(ring_.slot(), integer(ring_.filter_elems())),
-                    b_.mul(group_column_, along));
+      return b_.add(b_.mul(ring_.slot(), ring_.filter_elems()), b_.mul(group_column_, along));
     const ExprRef first = tiles_.first_of_row(points);
-    const ExprRef begin = b_.add(b_.mul(data_ring().slot(), integer(data_ring().data_elems())),
+    const ExprRef begin = b_.add(b_.mul(data_ring().slot(), data_ring().data_elems()),
                                  b_.mul(window_ ? window_->tap(points) : group_row_, along));
-    return first == nullptr ? begin
-                            : b_.add(begin, b_.mul(first, integer(kStepBytes / tile_.elem_bytes)));
+    return first == nullptr ? begin : b_.add(begin, b_.mul(first, kStepBytes / tile_.elem_bytes));
   }
 
   // The part of an instruction: of rows or pixels in blocks, and of 32 bytes of the depth.
   kernel::LocalRef side(int input, std::int64_t block, std::int64_t k, ExprRef tile) const {
-    const ExprRef first = b_.add(tile, integer(depth_at(input, k)));
+    const ExprRef first = b_.add(tile, depth_at(input, k));
     if (window_ && input == roles_.data)
-      return {data_ring().data(), b_.add(first, b_.mul(window_->row(block), integer(row(input))))};
+      return {data_ring().data(), b_.add(first, b_.mul(window_->row(block), row(input)))};
     return {input == roles_.data ? ring_.data() : ring_.filter(),
-            b_.add(first, integer(kGroupRows * row(input) * block))};
+            b_.add(first, kGroupRows * row(input) * block)};
   }
 
   // One step; `later`: it is not a tile's first. In a window the step's tap is that of `points`.
@@ -227,8 +224,8 @@ private:
       List list;
       if (first_of_row(cx_.gemm()))
         tiles_.take_step(b_.add(cluster_.first_step(count), b_.var(number)), points, list);
-      list.push_back(step(b_.less(integer(0), b_.var(number)), points, nullptr));
-      return b_.loop(number, kernel::ForKind::Serial, integer(0), cluster_.step_count(count), 1,
+      list.push_back(step(b_.less(0, b_.var(number)), points, nullptr));
+      return b_.loop(number, kernel::ForKind::Serial, 0, cluster_.step_count(count), 1,
                      b_.block(std::move(list)));
     }
     return tiles_.each_window(points, [&] {
@@ -237,10 +234,8 @@ private:
         for (const IndexId i : roles_.walked)
           tap = b_.add(tap, points[i]);
         const ExprRef depth = points[roles_.depths.front()];
-        const ExprRef is_next =
-            b_.logical_and(b_.less(integer(0), depth), b_.less(tap, integer(1)));
-        return step(b_.less(integer(0), b_.add(depth, tap)), points,
-                    b_.branch(is_next, windows_->let_go()));
+        const ExprRef is_next = b_.logical_and(b_.less(0, depth), b_.less(tap, 1));
+        return step(b_.less(0, b_.add(depth, tap)), points, b_.branch(is_next, windows_->let_go()));
       });
       return b_.block({windows_->wait(), taps, windows_->advance()});
     });
@@ -248,11 +243,9 @@ private:
 
   // Groups in turn multiply one behind the other, but where the filter is kept: at once.
   StmtRef start(ExprRef turn) const {
-    const auto start_of = [&](const WgmmaRing &ring, std::int64_t buffers) {
-      return turn != nullptr ? ring.start_turn(turn, buffers) : ring.start(0);
-    };
-    return b_.block({has_resident(cx_.schedule) ? nullptr : start_of(ring_, core_steps(cx_.gemm())),
-                     windows_ ? start_of(*windows_, windows_of_tile(cx_.gemm())) : nullptr});
+    return b_.block(
+        {has_resident(cx_.schedule) ? nullptr : ring_.start_turn(turn, core_steps(cx_.gemm())),
+         windows_ ? windows_->start_turn(turn, windows_of_tile(cx_.gemm())) : nullptr});
   }
 
   void end(ExprRef turn, List &list) const {
@@ -267,26 +260,24 @@ private:
       list.push_back(windows_->let_go());
     if (is_ordered())
       list.push_back(ring_.skip(core_steps(cx_.gemm())));
-    if (windows_ && turn != nullptr)
+    if (windows_ && cx_.schedule.roles.math.instances > 1)
       list.push_back(windows_->skip(windows_of_tile(cx_.gemm())));
   }
 
   StmtRef consume() {
     List all;
-    const ExprRef group = b_.sub(b_.div(b_.lane(), integer(schedule::kGroupItems)), integer(1));
+    const ExprRef group = b_.sub(b_.div(b_.lane(), schedule::kGroupItems), 1);
     const ExprRef turn =
-        cx_.schedule.roles.math.instances > 1 ? named(b_, all, "turn", group) : nullptr;
+        cx_.schedule.roles.math.instances > 1 ? named(b_, all, "turn", group) : integer(0);
     const ExprRef inside = cx_.schedule.roles.math.instances > 1 ? integer(0) : group;
     const ExprRef across = integer(core_.warp_columns);
-    group_row_ =
-        named(b_, all, "group_row", b_.mul(b_.div(inside, across), integer(tile_.warp_rows)));
+    group_row_ = named(b_, all, "group_row", b_.mul(b_.div(inside, across), tile_.warp_rows));
     group_column_ =
-        named(b_, all, "group_column", b_.mul(b_.mod(inside, across), integer(tile_.warp_columns)));
+        named(b_, all, "group_column", b_.mul(b_.mod(inside, across), tile_.warp_columns));
     if (window_)
       window_->place(group_row_, tile_.warp_rows, all);
     all.push_back(start(turn));
-    if (const StmtRef dealt = ring_.wait_dealt(); turn != nullptr && dealt != nullptr)
-      all.push_back(b_.branch(b_.less(integer(0), turn), dealt));
+    all.push_back(b_.branch(b_.less(0, turn), ring_.wait_dealt()));
     all.push_back(join_.start());
     if (ahead_)
       all.push_back(ahead_->start(turn));
@@ -314,9 +305,7 @@ private:
            .tile_row = group_row_,
            .tile_column = group_column_,
            .halves = join_.halves()});
-      const StmtRef store = b_.block({sums, results});
-      const ExprRef exists = tiles_.exists();
-      list.push_back(exists == nullptr ? store : b_.branch(exists, store));
+      list.push_back(b_.branch(tiles_.exists(), b_.block({sums, results})));
       list.push_back(ahead_ ? ahead_->let_go() : nullptr);
     }));
     if (boxes_)

@@ -88,7 +88,7 @@ StmtRef WgmmaAhead::copy_tile(const WgmmaTiles &tiles) const {
     copy(source, tiles, slot, list);
   list.push_back(flip(buffers_ == 1 ? nullptr : is_last));
   if (slots_ > 1)
-    list.push_back(b_.store(place_, kSlot, b_.select(is_last, b_.integer(0), b_.add(slot, 1))));
+    list.push_back(b_.store(place_, kSlot, b_.select(is_last, 0, b_.add(slot, 1))));
   return b_.block(std::move(list));
 }
 
@@ -108,7 +108,7 @@ StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
 }
 
 StmtRef WgmmaAhead::start(ExprRef turn) {
-  turn_ = turn == nullptr ? b_.integer(0) : turn;
+  turn_ = turn;
   return b_.block(
       {b_.store(place_, kParity, 0), slots_ > turns_ ? b_.store(place_, kSlot, turn_) : nullptr});
 }
@@ -124,7 +124,7 @@ StmtRef WgmmaAhead::advance() const {
   if (slots_ == turns_)
     return flip(nullptr);
   const ExprRef next = b_.add(state(kSlot), turns_);
-  const ExprRef wraps = b_.less(b_.integer(slots_ - 1), next);
+  const ExprRef wraps = b_.less(slots_ - 1, next);
   return b_.block(
       {flip(wraps), b_.store(place_, kSlot, b_.select(wraps, b_.sub(next, slots_), next))});
 }

@@ -32,7 +32,7 @@ public:
   StmtRef start_copies() const;
   StmtRef copy_tile(const WgmmaTiles &tiles) const;
 
-  // The buffer of groups with that turn (null: of all).
+  // The buffer of groups with that turn.
   StmtRef start(ExprRef turn);
   // Until the tile's operands have come; and behind all reads of a warp.
   StmtRef wait() const;

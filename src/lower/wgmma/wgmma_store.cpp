@@ -123,8 +123,7 @@ private:
                        out.coeff[roles_.channel]));
     if (plan_.columns % tile_.columns != 0)
       exists = b_.logical_and(exists, b_.less(column, plan_.columns));
-    return exists == nullptr ? b_.block(std::move(list))
-                             : b_.branch(exists, b_.block(std::move(list)));
+    return b_.branch(exists, b_.block(std::move(list)));
   }
 
   // Lets the pixel indices stand at row `row` from this work-item's first; gives whether there is
@@ -169,8 +168,7 @@ private:
       runs.push_back(store_run(b_.add(column_, apart), apart,
                                b_.load(group_.acc, value, static_cast<int>(vec_))));
     }
-    const StmtRef all = b_.block(std::move(runs));
-    list.push_back(exists == nullptr ? all : b_.branch(exists, all));
+    list.push_back(b_.branch(exists, b_.block(std::move(runs))));
     return b_.block(std::move(list));
   }
 
@@ -207,8 +205,7 @@ private:
         const std::int64_t value = block * tile_.warp_rows / 2 + run * tile_.warp_rows / 4 + number;
         runs.push_back(store_run(b_.add(column_, apart), apart, swapped_run(value, runs)));
       }
-    const StmtRef all = b_.block(std::move(runs));
-    list.push_back(exists == nullptr ? all : b_.branch(exists, all));
+    list.push_back(b_.branch(exists, b_.block(std::move(runs))));
     return b_.block(std::move(list));
   }
 
@@ -236,8 +233,7 @@ private:
     const ExprRef taken = named(
         b_, list, "taken",
         b_.load(exchange_, b_.add(take_, first * schedule::kPanelRow), static_cast<int>(vec_)));
-    const StmtRef run = store_run(b_.add(column_, apart), apart, taken);
-    list.push_back(exists == nullptr ? run : b_.branch(exists, run));
+    list.push_back(b_.branch(exists, store_run(b_.add(column_, apart), apart, taken)));
     return b_.block(std::move(list));
   }
 

@@ -98,22 +98,19 @@ private:
     const std::int64_t run = swapped_ ? 2 : vec_;
     const std::int64_t apart = swapped_ ? kGroupRows : 4 * vec_;
     const std::int64_t step = swapped_ && vec_ == 1 ? schedule::kHalfRows : 1;
-    return b_.add(b_.mul(b_.div(channel, integer(run)), integer(apart)),
-                  b_.mul(b_.mod(channel, integer(run)), integer(step)));
+    return b_.add(b_.mul(b_.div(channel, run), apart), b_.mul(b_.mod(channel, run), step));
   }
 
   void place(Stmts &list) {
     const std::int64_t warps = kGroupItems / kCoreLanes;
-    item_ = named(b_, list, "summing", b_.mod(b_.lane(), integer(kCoreLanes)));
-    const ExprRef warp = b_.mod(b_.div(b_.lane(), integer(kCoreLanes)), integer(warps));
-    const ExprRef row = b_.div(tile_.group_row, integer(cx_.gemm().tile.warp_rows));
-    const ExprRef place = swapped_ ? row : b_.add(b_.mul(row, integer(warps)), warp);
-    const ExprRef turn =
-        tile_.turn == nullptr ? place : b_.add(b_.mul(tile_.turn, integer(shares_.warps)), place);
-    base_ = named(b_, list, "warp_sums", b_.mul(turn, integer(roles_.copies * columns_)));
-    const ExprRef first = swapped_ ? b_.add(b_.mul(warp, integer(16)),
-                                            b_.mul(b_.div(item_, integer(4)), integer(vec_)))
-                                   : b_.mul(b_.mod(item_, integer(4)), integer(vec_));
+    item_ = named(b_, list, "summing", b_.mod(b_.lane(), kCoreLanes));
+    const ExprRef warp = b_.mod(b_.div(b_.lane(), kCoreLanes), warps);
+    const ExprRef row = b_.div(tile_.group_row, cx_.gemm().tile.warp_rows);
+    const ExprRef place = swapped_ ? row : b_.add(b_.mul(row, warps), warp);
+    const ExprRef turn = b_.add(b_.mul(tile_.turn, shares_.warps), place);
+    base_ = named(b_, list, "warp_sums", b_.mul(turn, roles_.copies * columns_));
+    const ExprRef first = swapped_ ? b_.add(b_.mul(warp, 16), b_.mul(b_.div(item_, 4), vec_))
+                                   : b_.mul(b_.mod(item_, 4), vec_);
     along_ = named(b_, list, "summed", b_.add(tile_.group_column, first));
   }
 
@@ -126,8 +123,8 @@ private:
     const auto none = [](int) -> ExprRef {
       internal_error("a sum of post-ops with operands", __FILE__, __LINE__);
     };
-    const ExprRef result = b_.cast(
-        expr_value(b_, cx_.nest.post, 1, b_.load(tile_.acc, integer(value)), none), DType::F32);
+    const ExprRef result =
+        b_.cast(expr_value(b_, cx_.nest.post, 1, b_.load(tile_.acc, value), none), DType::F32);
     const std::optional<ScalarOp> rounding = rounding_to(type_of(cx_.nest, cx_.nest.out));
     return rounding ? b_.scalar(*rounding, {result}) : result;
   }
@@ -135,10 +132,9 @@ private:
   ExprRef input_at(std::size_t input, std::int64_t copy, ExprRef channel) {
     const nest::Operand &operand = nest_.inputs[input];
     const nest::Linear form = nest::flat(operand, nest_.indices.size());
-    ExprRef index =
-        b_.add(integer(form.constant), b_.mul(channel, integer(form.coeff[roles_.channel])));
+    ExprRef index = b_.add(form.constant, b_.mul(channel, form.coeff[roles_.channel]));
     if (roles_.copy)
-      index = b_.add(index, integer(copy * form.coeff[*roles_.copy]));
+      index = b_.add(index, copy * form.coeff[*roles_.copy]);
     return b_.cast(b_.load(cx_.members.slots[sum_.slots[operand.slot]], index), DType::F32);
   }
 
@@ -194,21 +190,20 @@ private:
     for (const int lanes : shares_.lanes) {
       const bool halves = count % 2 == 0;
       const std::int64_t left = halves ? count / 2 : count;
-      const ExprRef bit = b_.mod(b_.div(item_, integer(lanes)), integer(2));
+      const ExprRef bit = b_.mod(b_.div(item_, lanes), 2);
       const ExprRef is_upper = named(b_, list, "upper", b_.scalar(ScalarOp::Eq, {bit, integer(1)}));
       for (std::int64_t i = 0; i < left; ++i) {
-        const ExprRef own = named(b_, list, "own", b_.load(folded_, integer(i)));
-        const ExprRef other =
-            halves ? named(b_, list, "other", b_.load(folded_, integer(i + left))) : own;
+        const ExprRef own = named(b_, list, "own", b_.load(folded_, i));
+        const ExprRef other = halves ? named(b_, list, "other", b_.load(folded_, i + left)) : own;
         const ExprRef given = integer(halves ? i : 0);
         list.push_back(b_.store(given_, given, halves ? b_.select(is_upper, own, other) : own));
         list.push_back(b_.shuffle({.value = {given_, given}, .apart = lanes}));
         list.push_back(b_.store(
-            folded_, integer(i),
+            folded_, i,
             b_.add(halves ? b_.select(is_upper, other, own) : own, b_.load(given_, given))));
       }
       if (halves)
-        folded.number = b_.add(folded.number, b_.mul(bit, integer(left)));
+        folded.number = b_.add(folded.number, b_.mul(bit, left));
       else
         folded.keeps = b_.logical_and(folded.keeps, b_.scalar(ScalarOp::Eq, {bit, integer(0)}));
       count = left;
@@ -221,25 +216,21 @@ private:
   void keep(std::int64_t first, const Folded &folded, Stmts &list) {
     Stmts kept;
     for (std::int64_t i = 0; i < folded.left; ++i) {
-      const ExprRef which = b_.add(folded.number, integer(i));
-      const ExprRef copy = b_.div(which, integer(at_a_time_));
-      const ExprRef channel = b_.add(b_.mod(which, integer(at_a_time_)), integer(first));
-      const ExprRef place = b_.add(b_.add(b_.add(base_, b_.mul(copy, integer(columns_))), along_),
-                                   column_of(channel));
-      kept.push_back(b_.store(sums_, place, b_.load(folded_, integer(i))));
+      const ExprRef which = b_.add(folded.number, i);
+      const ExprRef copy = b_.div(which, at_a_time_);
+      const ExprRef channel = b_.add(b_.mod(which, at_a_time_), first);
+      const ExprRef place =
+          b_.add(b_.add(b_.add(base_, b_.mul(copy, columns_)), along_), column_of(channel));
+      kept.push_back(b_.store(sums_, place, b_.load(folded_, i)));
     }
-    const StmtRef all = b_.block(std::move(kept));
-    list.push_back(folded.keeps == nullptr ? all : b_.branch(folded.keeps, all));
+    list.push_back(b_.branch(folded.keeps, b_.block(std::move(kept))));
   }
 
   // All warps of the tile.
   StmtRef meet() {
     const schedule::Core &core = cx_.schedule.core;
     const std::int64_t items = kGroupItems * core.warp_rows * core.warp_columns;
-    if (tile_.turn == nullptr)
-      return b_.barrier({.id = 1, .items = items});
-    const ExprRef is_first = b_.scalar(ScalarOp::Eq, {tile_.turn, integer(0)});
-    return b_.branch(is_first, b_.barrier({.id = 1, .items = items}),
+    return b_.branch(b_.equal(tile_.turn, 0), b_.barrier({.id = 1, .items = items}),
                      b_.barrier({.id = 2, .items = items}));
   }
 
@@ -252,8 +243,7 @@ private:
       if (!roles_.parts[a])
         continue;
       const ExprRef point = axes[a].pixel ? cx_.origin[*axes[a].pixel] : tiles_.first_row();
-      base = b_.add(
-          base, b_.mul(b_.div(point, integer(axes[a].tile)), integer(out.coeff[*roles_.parts[a]])));
+      base = b_.add(base, b_.mul(b_.div(point, axes[a].tile), out.coeff[*roles_.parts[a]]));
     }
     return base;
   }
@@ -266,25 +256,22 @@ private:
     const std::int64_t sums = roles_.copies * columns_;
     Stmts list;
     const ExprRef base = named(b_, list, "part", part_base());
-    const ExprRef group = tile_.turn == nullptr ? integer(1) : b_.add(tile_.turn, integer(1));
-    const ExprRef item = b_.sub(b_.lane(), b_.mul(group, integer(kGroupItems)));
-    const ExprRef first =
-        tile_.turn == nullptr ? integer(0) : b_.mul(tile_.turn, integer(shares_.warps * sums));
+    const ExprRef group = b_.add(tile_.turn, 1);
+    const ExprRef item = b_.sub(b_.lane(), b_.mul(group, kGroupItems));
+    const ExprRef first = b_.mul(tile_.turn, shares_.warps * sums);
     const kernel::VarId number = b_.variable("joined_sum", {});
     ExprRef total = nullptr;
     for (std::int64_t warp = 0; warp < shares_.warps; ++warp) {
-      const ExprRef one =
-          b_.load(sums_, b_.add(b_.add(first, integer(warp * sums)), b_.var(number)));
+      const ExprRef one = b_.load(sums_, b_.add(b_.add(first, warp * sums), b_.var(number)));
       total = total == nullptr ? one : b_.add(total, one);
     }
-    const ExprRef column = b_.add(tiles_.first_column(), b_.mod(b_.var(number), integer(columns_)));
-    ExprRef place = b_.add(base, b_.mul(column, integer(out.coeff[roles_.channel])));
+    const ExprRef column = b_.add(tiles_.first_column(), b_.mod(b_.var(number), columns_));
+    ExprRef place = b_.add(base, b_.mul(column, out.coeff[roles_.channel]));
     if (roles_.copy)
-      place = b_.add(place, b_.mul(b_.div(b_.var(number), integer(columns_)),
-                                   integer(out.coeff[*roles_.copy])));
+      place = b_.add(place, b_.mul(b_.div(b_.var(number), columns_), out.coeff[*roles_.copy]));
     const BufferId to = cx_.members.slots[sum_.slots[nest_.out.slot]];
-    list.push_back(b_.loop(number, kernel::ForKind::Serial, item, integer(sums), items,
-                           b_.store(to, place, total)));
+    list.push_back(
+        b_.loop(number, kernel::ForKind::Serial, item, sums, items, b_.store(to, place, total)));
     return b_.block(std::move(list));
   }
 };

@@ -20,7 +20,7 @@ namespace tilefuse::lower {
 // Where the accumulators of a work-item stand.
 struct SummedTile {
   BufferId acc{-1};
-  ExprRef turn{};      // of groups that take tiles in turn; null: one takes all
+  ExprRef turn{};      // of the group, where several take tiles in turn
   ExprRef group_row{}; // first row and column of the group of warps, in the tile
   ExprRef group_column{};
 };
