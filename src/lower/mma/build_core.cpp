@@ -28,16 +28,18 @@ public:
   CoreLoops(const Context &context, ExprRef number)
       : cx_(context), number_(number), b_(cx_.build), core_(cx_.schedule.core),
         roles_(cx_.gemm().roles), tile_(cx_.gemm().tile), row_tiles_(tile_.warp_rows / kCoreRows),
-        column_tiles_(tile_.warp_columns / kCoreColumns),
-        feeds_(cx_.member == poly::kAnchor ? cx_.members.resolved.feeds
-                                           : std::vector<schedule::CoreFeed>()),
-        walk_(cx_) {
-    for (const schedule::CoreFeed &feed : feeds_)
-      maps_.emplace_back(cx_, feed);
-    if (!maps_.empty())
+        column_tiles_(tile_.warp_columns / kCoreColumns), walk_(cx_) {
+    const auto add = [&](int input) {
+      (input == roles_.data ? data_ : filter_) = &inputs_.emplace_back(cx_, input).side();
+    };
+    for (const schedule::CoreFeed &feed : cx_.members.resolved.feeds)
+      if (feed_of(cx_, feed.input) != nullptr)
+        add(feed.input);
+    if (!inputs_.empty())
       behind_.emplace(cx_);
-    data_ = side_of(roles_.data);
-    filter_ = side_of(roles_.filter);
+    for (const int input : {roles_.data, roles_.filter})
+      if (feed_of(cx_, input) == nullptr)
+        add(input);
   }
 
   StmtRef build() {
@@ -73,9 +75,7 @@ private:
   const schedule::CoreTile &tile_;
   const std::int64_t row_tiles_;    // of a warp
   const std::int64_t column_tiles_; // of a warp
-  const std::vector<schedule::CoreFeed> feeds_;
-  std::deque<CoreMap> maps_;   // by feed
-  std::deque<CoreSide> sides_; // of inputs that no map feeds
+  std::deque<CoreInput> inputs_;    // those that maps feed first
   CoreSide *data_ = nullptr;
   CoreSide *filter_ = nullptr;
   CoreWalk walk_;
@@ -131,30 +131,17 @@ private:
       body_.push_back(b_.store(acc_, i, b_.real(0, {op.d.type, 1})));
   }
 
-  CoreSide *side_of(int input) {
-    for (std::size_t i = 0; i < feeds_.size(); ++i)
-      if (feeds_[i].input == input)
-        return &maps_[i].side();
-    sides_.emplace_back(cx_, input, CoreSource{cx_.nest, cx_.source_buffers[at(input)]});
-    return &sides_.back();
-  }
-
   StmtRef declare_sides() {
     Stmts list;
-    for (CoreMap &map : maps_)
-      list.push_back(map.declare(&map.side() == data_ ? first_row_ : first_column_));
-    for (CoreSide &side : sides_)
-      list.push_back(side.declare(&side == data_ ? first_row_ : first_column_));
+    for (CoreInput &input : inputs_)
+      list.push_back(input.declare(&input.side() == data_ ? first_row_ : first_column_));
     return b_.block(std::move(list));
   }
 
   StmtRef start_copies(ExprRef to) {
     Stmts list;
-    for (const CoreMap &map : maps_)
-      list.push_back(map.start(walk_, to));
-    for (const CoreSide &side : sides_)
-      if (!side.gathers())
-        list.push_back(side.start(walk_, to));
+    for (const CoreInput &input : inputs_)
+      list.push_back(input.start(walk_, to));
     list.push_back(walk_.advance());
     return b_.block(std::move(list));
   }
@@ -162,8 +149,8 @@ private:
   // Each work-item on what it copied itself, which it need not wait for others to see.
   StmtRef evaluate_maps() {
     Stmts list;
-    for (const CoreMap &map : maps_)
-      list.push_back(map.evaluate(*behind_, slot(kRead)));
+    for (const CoreInput &input : inputs_)
+      list.push_back(behind_ ? input.evaluate(*behind_, slot(kRead)) : nullptr);
     if (behind_)
       list.push_back(behind_->advance());
     return b_.block(std::move(list));

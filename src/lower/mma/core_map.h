@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What feeds an input under mma (schedule/mma/core_feeds.h): rings of what its map reads, and the
-// map in place, by the work-item that copied a run, once it has arrived.
+// An input under mma: its ring, or where a map feeds it (schedule/mma/core_feeds.h) rings of what the
+// map reads, and the map in place, by the work-item that copied a run, once it has arrived.
 #pragma once
 
 #include <deque>
@@ -12,37 +12,37 @@
 
 namespace tilefuse::lower {
 
+// The map that feeds an input of a member, or null.
+const schedule::CoreFeed *feed_of(const Context &member, int input);
 // What copies bring in the place of an input: the input itself, or what a map of it reads, the first
 // to be mapped in place.
 struct CopiedInput {
-  nest::Nest nest; // the anchor that reads it there
+  nest::Nest nest; // the member that reads it there
   BufferId from{-1};
   std::string suffix; // of names
 };
-std::vector<CopiedInput> copied_inputs(const Context &anchor, int input);
+std::vector<CopiedInput> copied_inputs(const Context &member, int input);
 // The element of what a map reads, by the anchor's indices.
 nest::Linear read_form(const Context &anchor, const schedule::CoreFeed &feed, int extra);
 
-class CoreMap {
+class CoreInput {
 public:
-  CoreMap(Context &context, const schedule::CoreFeed &feed);
+  CoreInput(Context &context, int input);
 
   // The rings of what is copied; the first is that of the input.
   CoreSide &side() { return sides_.front(); }
-  // What CoreSide does, on all of them.
+  // What CoreSide does, on all of them that are not gathered.
   StmtRef declare(ExprRef first);
   StmtRef start(const CoreWalk &walk, ExprRef slot) const;
-  // Maps the step of a walk behind, which lies in buffer `slot`.
+  // Maps the step of a walk behind, which lies in buffer `slot`; null where no map feeds the input.
   StmtRef evaluate(const CoreWalk &behind, ExprRef slot) const;
 
 private:
-  const nest::Nest &map() const;
   ExprRef load(int extra, const CoreSide::Run &run, const std::vector<ExprRef> &shared) const;
 
   Context &cx_;
   kernel::Builder &b_;
-  const schedule::CoreFeed &feed_;
-  const Context &producer_;
+  const schedule::CoreFeed *feed_;
   std::deque<CoreSide> sides_; // by place in feed.copied
 };
 
