@@ -28,48 +28,16 @@ using schedule::kStepBytes;
 
 constexpr std::int64_t kAheadItem = 2 * kCoreLanes; // of the warp behind those that fill rings
 
-// Windows of data: where the pixels of an instruction begin in one for a tap.
-class WgmmaWindow {
-public:
-  explicit WgmmaWindow(Context &context)
-      : cx_(context), row_(data_map(cx_.gemm()).row), lines_(window_lines(cx_.gemm())) {}
-
-  // Names where instructions begin that multiply `count` pixels from number `first` of the box on.
-  void place(ExprRef first, std::int64_t count, std::vector<StmtRef> &list) {
-    kernel::Builder &b = cx_.build;
-    const schedule::PixelBox box = pixel_box(cx_.gemm());
-    for (std::int64_t pixel = 0; pixel < count; pixel += schedule::window_unit(cx_.schedule)) {
-      const std::vector<ExprRef> digits = digits_of(b, b.add(first, pixel), box.sizes);
-      ExprRef row = b.integer(0);
-      for (std::size_t i = box.indices.size(); i-- > 0;)
-        row = b.add(row, b.mul(digits[i], row_.coeff[box.indices[i]]));
-      rows_.push_back(named(b, list, "window_row", row));
-    }
-  }
-  // The row of a window at which the `number`-th of them begins, but for the tap.
-  ExprRef row(std::int64_t number) const { return rows_[at(number)]; }
-  // Rows that a tap is further, at the walked indices of `points`.
-  ExprRef tap(const Positions &points) const { return linear(cx_, row_, points); }
-  std::int64_t lines() const { return lines_; } // rows from 8 pixels to the next 8
-
-private:
-  Context &cx_;
-  const nest::Linear row_;
-  const std::int64_t lines_;
-  std::vector<ExprRef> rows_;
-};
-
 class WgmmaLoops {
 public:
   explicit WgmmaLoops(Context &context)
       : cx_(context), b_(cx_.build), core_(cx_.schedule.core), roles_(cx_.gemm().roles),
         tile_(cx_.gemm().tile), cluster_(b_, cx_.schedule.tiles), tiles_(cx_, cluster_),
         pixel_bytes_(pixel_bytes(cx_.gemm())), feeds_(cx_.members.resolved.feeds),
-        ring_(cx_, cluster_, shape_of_ring()), join_(cx_, cluster_, tiles_.most()) {
-    if (halo_stages(cx_.schedule) > 0) {
-      window_.emplace(cx_);
+        ring_(cx_, cluster_, shape_of_ring()), in_window_(data_map(cx_.gemm()).row),
+        join_(cx_, cluster_, tiles_.most()) {
+    if (halo_stages(cx_.schedule) > 0)
       windows_.emplace(cx_, cluster_, shape_of_windows());
-    }
   }
 
   StmtRef build() {
@@ -134,8 +102,9 @@ private:
   const std::int64_t pixel_bytes_;   // of data in the ring, or a window
   const std::vector<schedule::CoreFeed> feeds_;
   WgmmaRing ring_;
-  std::optional<WgmmaWindow> window_;
   std::optional<WgmmaRing> windows_;
+  const nest::Linear in_window_;     // the row of a window that a pixel of the box is for a tap
+  std::vector<ExprRef> window_rows_; // at which instructions begin, but for the tap
   std::optional<WgmmaAhead> ahead_;
   const WgmmaJoin join_;
   BufferId acc_{-1};
@@ -156,16 +125,17 @@ private:
     if (input != roles_.data)
       return b_.add(b_.mul(ring_.slot(), ring_.filter_elems()), b_.mul(group_column_, along));
     const ExprRef first = tiles_.first_of_row(points);
-    const ExprRef begin = b_.add(b_.mul(data_ring().slot(), data_ring().data_elems()),
-                                 b_.mul(window_ ? window_->tap(points) : group_row_, along));
+    const ExprRef begin =
+        b_.add(b_.mul(data_ring().slot(), data_ring().data_elems()),
+               b_.mul(windows_ ? linear(cx_, in_window_, points) : group_row_, along));
     return first == nullptr ? begin : b_.add(begin, b_.mul(first, kStepBytes / tile_.elem_bytes));
   }
 
   // The part of an instruction: of rows or pixels in blocks, and of 32 bytes of the depth.
   kernel::LocalRef side(int input, std::int64_t block, std::int64_t k, ExprRef tile) const {
     const ExprRef first = b_.add(tile, depth_at(input, k));
-    if (window_ && input == roles_.data)
-      return {data_ring().data(), b_.add(first, b_.mul(window_->row(block), row(input)))};
+    if (windows_ && input == roles_.data)
+      return {windows_->data(), b_.add(first, b_.mul(window_rows_[at(block)], row(input)))};
     return {input == roles_.data ? ring_.data() : ring_.filter(),
             b_.add(first, kGroupRows * row(input) * block)};
   }
@@ -176,7 +146,7 @@ private:
       return roles_.is_turned(input) ? tile_.depth * panel_columns(tile_) : 0;
     };
     const auto lines = [&](int input) {
-      return window_ && input == roles_.data ? window_->lines() * row(input) : 0;
+      return windows_ && input == roles_.data ? window_lines(cx_.gemm()) * row(input) : 0;
     };
     const std::int64_t values = core_.op->d.values();
     List list;
@@ -264,6 +234,19 @@ private:
       list.push_back(windows_->skip(windows_of_tile(cx_.gemm())));
   }
 
+  // Names where instructions begin in a window that multiply the group's pixels of the box.
+  void place_in_window(List &list) {
+    const schedule::PixelBox box = windows_ ? pixel_box(cx_.gemm()) : schedule::PixelBox{};
+    const std::int64_t unit = schedule::window_unit(cx_.schedule);
+    for (std::int64_t pixel = 0; windows_ && pixel < tile_.warp_rows; pixel += unit) {
+      const std::vector<ExprRef> digits = digits_of(b_, b_.add(group_row_, pixel), box.sizes);
+      ExprRef row = integer(0);
+      for (std::size_t i = box.indices.size(); i-- > 0;)
+        row = b_.add(row, b_.mul(digits[i], in_window_.coeff[box.indices[i]]));
+      window_rows_.push_back(named(b_, list, "window_row", row));
+    }
+  }
+
   StmtRef consume() {
     List all;
     const ExprRef group = b_.sub(b_.div(b_.lane(), schedule::kGroupItems), 1);
@@ -274,8 +257,7 @@ private:
     group_row_ = named(b_, all, "group_row", b_.mul(b_.div(inside, across), tile_.warp_rows));
     group_column_ =
         named(b_, all, "group_column", b_.mul(b_.mod(inside, across), tile_.warp_columns));
-    if (window_)
-      window_->place(group_row_, tile_.warp_rows, all);
+    place_in_window(all);
     all.push_back(start(turn));
     all.push_back(b_.branch(b_.less(0, turn), ring_.wait_dealt()));
     all.push_back(join_.start());
