@@ -148,9 +148,9 @@ private:
   const RingMaps maps_;
   BufferId ahead_{-1}; // register: of how many steps to come the filter is copied already
 
-  Stmts wait_to_fill(const WgmmaRing &ring) {
-    return {ring.wait_empty(),
-            b_.mbarrier({MbarrierOp::Expect, ring.full(ring.slot()), integer(ring.bytes())})};
+  // Says what will come to a ring's buffer.
+  StmtRef expect(const WgmmaRing &ring) {
+    return b_.mbarrier({MbarrierOp::Expect, ring.full(ring.slot()), integer(ring.bytes())});
   }
 
   // The same box of all that is copied for an input.
@@ -225,17 +225,14 @@ private:
   }
 
   StmtRef copy_step(const Positions &points, const std::vector<ExprRef> &base) {
-    Stmts fill = wait_to_fill(ring_);
-    copy_filter(points, fill);
-    Stmts list = {unless_ahead(b_.block(std::move(fill)))};
+    Stmts list = {unless_ahead(b_.block({ring_.wait_empty(), fill_filter(points)}))};
     copy_data(points, base, list);
     list.push_back(ring_.advance());
     return b_.block(std::move(list));
   }
 
   StmtRef fill_filter(const Positions &points) {
-    Stmts list = {
-        b_.mbarrier({MbarrierOp::Expect, ring_.full(ring_.slot()), integer(ring_.bytes())})};
+    Stmts list = {expect(ring_)};
     copy_filter(points, list);
     return b_.block(std::move(list));
   }
@@ -299,8 +296,7 @@ private:
           row_base(cx_, tiles_, data_, roles_.depths, b_.var(point), step);
       const std::vector<ExprRef> filter =
           row_base(cx_, tiles_, turned_, roles_.depths, b_.var(point), step);
-      for (StmtRef wait : wait_to_fill(ring_))
-        step.push_back(wait);
+      step.insert(step.end(), {ring_.wait_empty(), expect(ring_)});
       const auto place = [&](std::int64_t elems, ExprRef panel) {
         return b_.add(b_.mul(ring_.slot(), elems), b_.mul(panel, across * tile_.depth));
       };
@@ -365,10 +361,7 @@ private:
   StmtRef stream_filter() {
     return b_.block({ring_.start(1), each_tile([&](Positions &points, Stmts &) {
                        return tiles_.each_step(points, [&] {
-                         Stmts step = wait_to_fill(ring_);
-                         copy_filter(points, step);
-                         step.push_back(ring_.advance());
-                         return b_.block(std::move(step));
+                         return b_.block({ring_.wait_empty(), fill_ahead(points)});
                        });
                      })});
   }
@@ -381,7 +374,7 @@ private:
   }
 
   StmtRef fill_window(const Positions &points) {
-    Stmts list = wait_to_fill(data_ring_);
+    Stmts list = {data_ring_.wait_empty(), expect(data_ring_)};
     copy_data(points, {}, list);
     list.push_back(data_ring_.advance());
     return b_.block(std::move(list));
