@@ -241,30 +241,23 @@ std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Ta
   return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
 }
 
-// Appends those of every schedule for which the target's compiler leaves registers.
-void add_ahead(const Nest &nest, const Target &target, std::vector<Schedule> &found) {
+// Appends those of every schedule for which the target's compiler leaves registers, or `in_turn` of
+// groups in turn alone: these may be faster, as one multiplies meanwhile.
+void add_ahead(const Nest &nest, const Target &target, bool in_turn, std::vector<Schedule> &found) {
   constexpr int kLeastRing = 3; // a shallower one waits for each copy
   const std::size_t count = nest.extras.empty() ? 0 : found.size();
   const bool is_wide =
       has(target, Quirk::WideAheadSpills) && size_bytes(type_of(nest, nest.out)) == 4;
   for (std::size_t i = 0; i < count; ++i) {
-    if (has_loading_warps(found[i])) // not weighed yet
+    const int instances = found[i].roles.math.instances;
+    if (has_loading_warps(found[i]) || (in_turn && instances == 1)) // the former not weighed yet
       continue;
-    for (int buffers = 2 * found[i].roles.math.instances;
+    for (int buffers = 2 * instances;
          buffers > 0 && !(is_wide && found[i].store == schedule::Store::Tma); buffers /= 2)
       if (auto ahead = with_ahead(nest, found[i], target, buffers);
           ahead && (halo_stages(found[i]) > 0 || step_stages(*ahead) >= kLeastRing))
         found.push_back(*std::move(ahead));
   }
-}
-
-// Of those the ones that may be faster: of groups in turn, one of which multiplies meanwhile.
-void add_gaining_ahead(const Nest &nest, const Target &target, std::vector<Schedule> &found) {
-  const std::size_t count = found.size();
-  add_ahead(nest, target, found);
-  found.erase(std::remove_if(found.begin() + static_cast<std::ptrdiff_t>(count), found.end(),
-                             [](const Schedule &each) { return each.roles.math.instances == 1; }),
-              found.end());
 }
 
 } // namespace
@@ -275,7 +268,7 @@ std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &targe
     return found;
   for (const Kind &kind : kKinds)
     append(found, forms_of({nest, target, kind, tf32}));
-  add_ahead(nest, target, found);
+  add_ahead(nest, target, false, found);
   return found;
 }
 
@@ -298,7 +291,7 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
     add(kWindowed);
   if (found.empty() || core_roles(nest, found.front()).has_blocks())
     add(kGathered);
-  add_gaining_ahead(nest, target, found);
+  add_ahead(nest, target, true, found);
   return found;
 }
 
