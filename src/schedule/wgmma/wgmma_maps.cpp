@@ -266,20 +266,6 @@ private:
   }
 };
 
-// Elements that the reduced indices move an input's start by, and how far.
-struct Reach {
-  nest::Linear flat;
-  std::int64_t elems = 1;
-};
-
-Reach reach_of(const Nest &nest, const Source &source, const std::vector<IndexId> &indices) {
-  Reach reach{.flat =
-                  nest::flat({.offset = source.offset, .dims = source.dims}, nest.indices.size())};
-  for (const IndexId i : indices)
-    reach.elems += reach.flat.coeff[at(i)] * (extent(nest, i) - 1);
-  return reach;
-}
-
 // How rows of a tile are dealt: digits of a row's number, fastest first, and how many channels
 // apart.
 using Digits = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -359,19 +345,23 @@ DataMap turned_filter_map(const Gemm &gemm) {
 FilterMap filter_map(const Gemm &gemm) {
   const bool packed = is_packed(gemm.schedule.fills[at(gemm.roles.filter)]);
   const std::int64_t sharers = gemm.schedule.tiles.cluster_m;
-  Reach reach = reach_of(gemm.nest, source_of(gemm.nest, gemm.schedule, gemm.roles.filter),
-                         gemm.roles.walked);
-  if (reach.flat.coeff[gemm.roles.channel] == 0)
+  const Source source = source_of(gemm.nest, gemm.schedule, gemm.roles.filter);
+  const nest::Linear flat =
+      nest::flat({.offset = source.offset, .dims = source.dims}, gemm.nest.indices.size());
+  std::int64_t reach = 0; // elements from the first tap to the last
+  for (const IndexId i : gemm.roles.walked)
+    reach += flat.coeff[i] * (extent(gemm.nest, i) - 1);
+  if (flat.coeff[gemm.roles.channel] == 0)
     return {{.wrong = no_walk(gemm.nest, gemm.roles.channel, "filter")}};
-  FilterMap map{{.offset = reach.flat.constant}, reach.flat};
+  FilterMap map{{.offset = flat.constant}, flat};
   map.first.constant = 0;
   map.parts = {.coeff = std::vector<std::int64_t>(gemm.nest.indices.size(), 0)};
   std::int64_t channels = gemm.roles.channel_points;
-  const std::int64_t across = reach.flat.coeff[at(gemm.roles.channel)];
-  const std::int64_t down = reach.flat.coeff[at(gemm.roles.depth())];
+  const std::int64_t across = flat.coeff[at(gemm.roles.channel)];
+  const std::int64_t down = flat.coeff[at(gemm.roles.depth())];
   const std::int64_t length =
-      reach.elems - 1 + (gemm.roles.filter_turned ? channels : gemm.roles.depth_points);
-  if (const std::optional<IndexId> index = unnumbered(gemm.nest, gemm.roles, reach.flat))
+      reach + (gemm.roles.filter_turned ? channels : gemm.roles.depth_points);
+  if (const std::optional<IndexId> index = unnumbered(gemm.nest, gemm.roles, flat))
     map.wrong = no_walk(gemm.nest, *index, "filter");
   for (const IndexId part : gemm.roles.grid) {
     const std::int64_t apart = std::exchange(map.first.coeff[at(part)], 0) / across;
@@ -379,7 +369,7 @@ FilterMap filter_map(const Gemm &gemm) {
     channels += apart * (extent(gemm.nest, part) - 1);
   }
   for (const IndexId i : gemm.roles.walked)
-    if (std::string wrong = misaligned(reach.flat.coeff[at(i)], gemm.tile.elem_bytes, "filter");
+    if (std::string wrong = misaligned(flat.coeff[at(i)], gemm.tile.elem_bytes, "filter");
         !wrong.empty())
       map.wrong = std::move(wrong);
   map.dims = {length};
@@ -402,7 +392,7 @@ FilterMap filter_map(const Gemm &gemm) {
         map.wrong = fmt::format("parts of {} channels are not dealt by {}",
                                 map.parts.coeff[at(part)], map.unit);
     // What follows the depth of a tap is the next tap, which zeros of the data do not always undo.
-    if (reach.elems > 1 && !packed && map.wrong.empty())
+    if (reach > 0 && !packed && map.wrong.empty())
       map.wrong = overrun(gemm.roles.depth_points, gemm.tile.depth);
   }
   map.wrong = unfit(map, gemm.tile.elem_bytes, "filter");
