@@ -14,10 +14,7 @@
 namespace tilefuse::cost {
 
 double taps_of_window(const schedule::Gemm &gemm) {
-  double taps = 1;
-  for (const IndexId i : gemm.roles.walked)
-    taps *= static_cast<double>(gemm.nest.indices[i].extent);
-  return taps;
+  return static_cast<double>(core_steps(gemm) / windows_of_tile(gemm));
 }
 
 namespace {

@@ -32,6 +32,7 @@ struct CoreModel {
   const Target &target;
   const FedRing fed = {};
   const Rates &rates = target.rates;
+  const schedule::CoreTile &tile = gemm.tile;
   const bool gathers = core_gathers(gemm, gemm.roles.data);
   const double items = static_cast<double>(group_size(gemm.schedule));
   const double cycle = 2 * target.vector_f32 / (target.gflops_per_unit * 1e9);
@@ -45,12 +46,11 @@ struct CoreModel {
   };
 
   double registers() const {
-    const double accumulators = static_cast<double>(gemm.tile.rows * gemm.tile.columns) / items;
-    const double fragments = static_cast<double>(gemm.tile.warp_rows) / 4 +
-                             static_cast<double>(gemm.tile.warp_columns) / 4;
+    const double accumulators = static_cast<double>(tile.rows * tile.columns) / items;
+    const double fragments =
+        static_cast<double>(tile.warp_rows) / 4 + static_cast<double>(tile.warp_columns) / 4;
     const double copies =
-        static_cast<double>((gemm.tile.rows + gemm.tile.columns) * gemm.tile.row_bytes()) / 16 /
-        items;
+        static_cast<double>((tile.rows + tile.columns) * tile.row_bytes()) / 16 / items;
     return accumulators + fragments + kPlaceRegisters * copies + kSpareRegisters;
   }
 
@@ -64,22 +64,17 @@ struct CoreModel {
 
   // Data that comes element by element, by a warp's load each.
   double gather_cycles() const {
-    return gathers
-               ? static_cast<double>(gemm.tile.rows * gemm.tile.depth) / kCoreLanes * kGatherCycles
-               : 0;
+    return gathers ? static_cast<double>(tile.rows * tile.depth) / kCoreLanes * kGatherCycles : 0;
   }
 
   Step step(double resident) const {
-    const double ops =
-        2 * static_cast<double>(gemm.tile.rows * gemm.tile.columns * gemm.tile.depth);
-    const double rate =
-        rates.mma_half_ops_per_cycle * 2 / static_cast<double>(gemm.tile.elem_bytes);
+    const double ops = 2 * static_cast<double>(tile.rows * tile.columns * tile.depth);
+    const double rate = rates.mma_half_ops_per_cycle * 2 / static_cast<double>(tile.elem_bytes);
     const double bytes =
-        static_cast<double>((gemm.tile.rows + gemm.tile.columns) * gemm.tile.row_bytes()) +
-        fed.copied_bytes;
-    const double fetched = static_cast<double>((gemm.tile.warp_rows + gemm.tile.warp_columns) *
-                                               gemm.tile.row_bytes()) *
-                           items / kCoreLanes;
+        static_cast<double>((tile.rows + tile.columns) * tile.row_bytes()) + fed.copied_bytes;
+    const double fetched =
+        static_cast<double>((tile.warp_rows + tile.warp_columns) * tile.row_bytes()) * items /
+        kCoreLanes;
     const double spill = std::max(0.0, registers() - rates.item_registers);
     return {resident * (ops / rate) * (1 + spill / 32),
             resident * bytes / rates.l2_bytes_per_cycle_async,
@@ -98,7 +93,7 @@ struct CoreModel {
   // and stores wait for each other; those of others overlap.
   double store_cycles(double resident) const {
     const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
-    const auto results = static_cast<double>(gemm.tile.rows * gemm.tile.columns);
+    const auto results = static_cast<double>(tile.rows * tile.columns);
     const double bytes =
         results * (static_cast<double>(size_bytes(out.type)) + operand_bytes(gemm.nest));
     const double moved =

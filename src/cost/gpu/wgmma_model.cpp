@@ -25,6 +25,10 @@
 namespace tilefuse::cost {
 namespace {
 
+using schedule::kGroupItems;
+using schedule::kGroupRows;
+using schedule::kStepBytes;
+
 constexpr int kShallow = 3;            // buffers
 constexpr double kResultCycles = 5.72; // of a four warps' 128 results at the end of a tile
 constexpr double kLongerStore = 1.4;   // results that leave in boxes
@@ -42,42 +46,41 @@ constexpr double kStreamCycles = 60;   // of a step beside whose window the filt
 constexpr double kGatherCycles = 85;   // of a run of every work-item that gathers
 constexpr double kGatherShared = 300;  // of a step that groups share, which warps gather
 constexpr double kGatherTile = 700;    // until its pixels are placed
-constexpr double kGroupRows = 64;
-constexpr double kStepBytes = 32; // of depth, by one instruction
-constexpr double kItems = 128;
 constexpr double kWordBytes = 4;
 constexpr double kBarrierBytes = 16; // of a buffer: full and empty
 
 struct WgmmaModel {
   const schedule::Gemm &gemm;
   const Target &target;
-  const FedRing fed = {};
+  const FedRing &fed;
   const Rates &rates = target.rates;
+  const schedule::CoreTile &tile = gemm.tile;
+  const schedule::TileOrder &order = gemm.schedule.tiles;
+  const int stages = step_stages(gemm.schedule);
+  const int windows = halo_stages(gemm.schedule);
+  const int operand_stages = gemm.schedule.extra.stages;
+  const int mappers = gemm.schedule.roles.transform.groups;
+  const int instances = gemm.schedule.roles.math.instances;
+  const bool is_kept = has_resident(gemm.schedule); // the filter
+  const bool gathers = has_loading_warps(gemm.schedule);
 
   // Of the depth, copied for a step.
   double data_rows() const {
-    return halo_stages(gemm.schedule) > 0
-               ? static_cast<double>(window_rows(gemm)) / taps_of_window(gemm)
-               : static_cast<double>(gemm.tile.rows * gemm.tile.spread);
+    return windows > 0 ? static_cast<double>(window_rows(gemm)) / taps_of_window(gemm)
+                       : static_cast<double>(tile.rows * tile.spread);
   }
 
-  double filter_rows() const {
-    return has_resident(gemm.schedule) ? 0 : static_cast<double>(gemm.tile.columns);
-  }
+  double filter_rows() const { return is_kept ? 0 : static_cast<double>(tile.columns); }
 
   // Of a copy, of which as many are under way as there are buffers; where they are few, one is read
   // meanwhile.
   double latency() const {
-    if (halo_stages(gemm.schedule) == 0 && step_stages(gemm.schedule) <= kShallow)
-      return (rates.tensor_copy_latency_shallow_cycles + copy_cycles()) /
-             (step_stages(gemm.schedule) - 1);
-    const double copy = gemm.schedule.extra.stages > 0 ? rates.tensor_copy_latency_ahead_cycles
-                                                       : rates.tensor_copy_latency_cycles;
-    const double of_windows = halo_stages(gemm.schedule) > 0
-                                  ? copy / (halo_stages(gemm.schedule) * taps_of_window(gemm))
-                                  : 0;
-    return has_resident(gemm.schedule) ? of_windows
-                                       : std::max(of_windows, copy / step_stages(gemm.schedule));
+    if (windows == 0 && stages <= kShallow)
+      return (rates.tensor_copy_latency_shallow_cycles + copy_cycles()) / (stages - 1);
+    const double copy = operand_stages > 0 ? rates.tensor_copy_latency_ahead_cycles
+                                           : rates.tensor_copy_latency_cycles;
+    const double of_windows = windows > 0 ? copy / (windows * taps_of_window(gemm)) : 0;
+    return is_kept ? of_windows : std::max(of_windows, copy / stages);
   }
 
   // Rows of both inputs in a step, which are straight. Those that other blocks of a cluster copy take
@@ -86,25 +89,24 @@ struct WgmmaModel {
     if (gemm.roles.data_turned || gemm.roles.filter_turned)
       return 0;
     const double panels =
-        static_cast<double>(gemm.tile.row_bytes()) / static_cast<double>(ring_row_bytes(gemm));
+        static_cast<double>(tile.row_bytes()) / static_cast<double>(ring_row_bytes(gemm));
     const bool is_deep = data_map(gemm).lower.size() > 2;
-    const double data = has_loading_warps(gemm.schedule) ? 0 : data_rows();
+    const double data = gathers ? 0 : data_rows();
     return panels * data * (is_deep ? rates.im2col_row_cycles : rates.tensor_copy_row_cycles) +
            filter_rows() * rates.tensor_copy_row_cycles;
   }
 
   // In a step from the second-level cache; others of the cluster fetch the rest.
   double fetched_bytes() const {
-    const double rows = data_rows() / static_cast<double>(gemm.schedule.tiles.cluster_n) +
-                        filter_rows() / static_cast<double>(gemm.schedule.tiles.cluster_m);
-    return rows * static_cast<double>(gemm.tile.row_bytes()) + fed.copied_bytes;
+    const double rows = data_rows() / static_cast<double>(order.cluster_n) +
+                        filter_rows() / static_cast<double>(order.cluster_m);
+    return rows * static_cast<double>(tile.row_bytes()) + fed.copied_bytes;
   }
 
   // What tensor copies write in a step and instructions read.
   double local_cycles() const {
-    const auto read =
-        static_cast<double>((gemm.tile.warp_rows + gemm.tile.warp_columns) * gemm.tile.row_bytes());
-    return (read * static_cast<double>(gemm.tile.warps()) + fetched_bytes()) /
+    const auto read = static_cast<double>((tile.warp_rows + tile.warp_columns) * tile.row_bytes());
+    return (read * static_cast<double>(tile.warps()) + fetched_bytes()) /
            rates.local_bytes_per_cycle;
   }
 
@@ -112,39 +114,37 @@ struct WgmmaModel {
   double map_cycles() const {
     if (fed.issued == 0)
       return 0;
-    if (halo_stages(gemm.schedule) > 0)
+    if (windows > 0)
       return fed.issued / (rates.schedulers * rates.issue_per_scheduler_one_warp) +
              kWindowLocal * local_cycles() +
-             (kWindowCycles + (gemm.schedule.roles.transform.groups == 0 ? kCopyingCycles : 0)) /
-                 taps_of_window(gemm);
-    const double rate = gemm.schedule.roles.transform.groups > 1
-                            ? rates.issue_per_scheduler_two_warps
-                            : rates.issue_per_scheduler_one_warp;
+             (kWindowCycles + (mappers == 0 ? kCopyingCycles : 0)) / taps_of_window(gemm);
+    const double rate =
+        mappers > 1 ? rates.issue_per_scheduler_two_warps : rates.issue_per_scheduler_one_warp;
     return fed.issued / (rates.schedulers * rate) + rates.map_step_cycles + local_cycles();
   }
 
   // Of warps that gather the data of a step.
   double gather_cycles() const {
-    if (!has_loading_warps(gemm.schedule))
+    if (!gathers)
       return 0;
     if (fed.spread_cycles > 0)
       return fed.spread_cycles;
     const int data = gemm.roles.data;
     const auto each = static_cast<double>(core_copy_elems(gemm, data));
-    const double runs = data_rows() * static_cast<double>(gemm.tile.depth) / each;
-    const double cycles = runs / kItems * kGatherCycles;
-    const double filter = filter_rows() * static_cast<double>(gemm.tile.row_bytes()) /
-                          rates.l2_bytes_per_cycle_tensor;
-    return cycles + filter + (gemm.schedule.roles.math.instances > 1 ? 0 : kGatherShared);
+    const double runs = data_rows() * static_cast<double>(tile.depth) / each;
+    const double cycles = runs / kGroupItems * kGatherCycles;
+    const double filter =
+        filter_rows() * static_cast<double>(tile.row_bytes()) / rates.l2_bytes_per_cycle_tensor;
+    return cycles + filter + (instances > 1 ? 0 : kGatherShared);
   }
 
   // An instruction of 64 rows takes its operations' time at the peak, or the time to read its
   // operands from local memory.
   double matrix_cycles() const {
     const auto columns = static_cast<double>(gemm.core().op->n);
-    const double instructions = static_cast<double>(gemm.tile.rows * gemm.tile.columns) /
-                                (kGroupRows * columns) *
-                                static_cast<double>(gemm.tile.row_bytes()) / kStepBytes;
+    const double instructions = static_cast<double>(tile.rows * tile.columns) /
+                                (kGroupRows * columns) * static_cast<double>(tile.row_bytes()) /
+                                kStepBytes;
     const double bytes = columns * kStepBytes; // of the columns' operand
     const double multiply = kGroupRows * bytes / rates.matrix_half_ops_per_cycle;
     const double read = rates.wgmma_operand_cycles + bytes / rates.local_bytes_per_cycle;
@@ -155,27 +155,22 @@ struct WgmmaModel {
     const double others =
         std::max({matrix_cycles(), fetched_bytes() / rates.l2_bytes_per_cycle_tensor, copy_cycles(),
                   latency(), gather_cycles()});
-    const double beside =
-        halo_stages(gemm.schedule) > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
-    return std::max(others, map_cycles()) + beside +
-           (halo_stages(gemm.schedule) > 0 && !has_resident(gemm.schedule) ? kStreamCycles : 0) +
-           (gemm.schedule.roles.math.instances > 1 ? rates.ring_step_turns_cycles
-                                                   : rates.ring_step_cycles) +
-           (gemm.schedule.tiles.cluster() > 1 ? rates.cluster_step_cycles : 0);
+    const double beside = windows > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
+    return std::max(others, map_cycles()) + beside + (windows > 0 && !is_kept ? kStreamCycles : 0) +
+           (instances > 1 ? rates.ring_step_turns_cycles : rates.ring_step_cycles) +
+           (order.cluster() > 1 ? rates.cluster_step_cycles : 0);
   }
 
   // Of a tile of what is fetched ahead, beside the copies of its steps.
   double ahead_cycles() const {
     double cycles = 0;
-    if (gemm.schedule.extra.stages == 0)
+    if (operand_stages == 0)
       return cycles;
     for (const schedule::AheadOperand &operand : ahead_operands(gemm)) {
-      const auto panels = static_cast<double>(gemm.tile.columns / operand.columns);
-      const auto bytes =
-          static_cast<double>(gemm.tile.rows * gemm.tile.columns * operand.elem_bytes);
-      cycles +=
-          std::max(static_cast<double>(gemm.tile.rows) * panels * rates.tensor_copy_row_cycles,
-                   bytes / rates.l2_bytes_per_cycle_tensor);
+      const auto panels = static_cast<double>(tile.columns / operand.columns);
+      const auto bytes = static_cast<double>(tile.rows * tile.columns * operand.elem_bytes);
+      cycles += std::max(static_cast<double>(tile.rows) * panels * rates.tensor_copy_row_cycles,
+                         bytes / rates.l2_bytes_per_cycle_tensor);
     }
     return cycles;
   }
@@ -184,7 +179,7 @@ struct WgmmaModel {
   double ahead_latency() const {
     double bytes = 0;
     for (const schedule::AheadOperand &operand : ahead_operands(gemm))
-      bytes += static_cast<double>(gemm.tile.rows * gemm.tile.columns * operand.elem_bytes);
+      bytes += static_cast<double>(tile.rows * tile.columns * operand.elem_bytes);
     const double share =
         target.gbytes_per_s * 1e9 / (target.compute_units * rates.wgmma_clock_hz); // a cycle
     return rates.tensor_copy_latency_ahead_cycles + (bytes - kFittedAhead) / share;
@@ -201,36 +196,38 @@ struct WgmmaModel {
   // Of operands that post-ops read by tiles, for a four warps' 128 results. Blocks of one tile wait
   // once, which is in what they take besides.
   double operand_cycles() const {
-    if (gemm.schedule.tiles.persistent == 0)
+    if (order.persistent == 0)
       return 0;
-    const auto fetched =
-        static_cast<double>(gemm.schedule.extra.stages > 0 ? ahead_operands(gemm).size() : 0);
+    const auto fetched = static_cast<double>(operand_stages > 0 ? ahead_operands(gemm).size() : 0);
     return fetched * kFetchedCycles +
            (whole_operands(gemm.nest) - fetched) * rates.operand_read_cycles;
+  }
+
+  // By a work-item at once.
+  double stored_bytes() const {
+    const std::int64_t run = gemm.schedule.splits[gemm.roles.channel].vec;
+    return static_cast<double>(run * size_bytes(type_of(gemm.nest, gemm.nest.out)));
   }
 
   double result_cycles() const {
     const double longer = gemm.schedule.store == schedule::Store::Tma ? kLongerStore
                           : exchanges(gemm)                           ? kLongerExchange
-                          : stored_bytes(gemm) < kWordBytes           ? kLongerNarrow
+                          : stored_bytes() < kWordBytes               ? kLongerNarrow
                                                                       : 1;
     // Each scheduler issues the arithmetic of all groups of a tile, which end it together.
-    const double arithmetic = post_slots(gemm.nest) * static_cast<double>(gemm.tile.warps());
-    const double issued = static_cast<double>(gemm.tile.warp_rows * gemm.tile.warp_columns) /
-                          kItems * (kResultCycles * longer + operand_cycles() + arithmetic);
-    return std::max(issued, scattered_cycles(gemm, target)) /
-           static_cast<double>(gemm.schedule.tiles.split_k);
+    const double arithmetic = post_slots(gemm.nest) * static_cast<double>(tile.warps());
+    const double issued = static_cast<double>(tile.warp_rows * tile.warp_columns) / kGroupItems *
+                          (kResultCycles * longer + operand_cycles() + arithmetic);
+    return std::max(issued, scattered_cycles(gemm, target)) / static_cast<double>(order.split_k);
   }
 
   // Of what a tile stores, added up. It is not hidden behind the products of another group, whose
   // accumulators the registers serve first; groups that multiply at once add up at once.
-  double sum_cycles() const {
-    return fed.sum_cycles / (has_resident(gemm.schedule) ? gemm.schedule.roles.math.instances : 1);
-  }
+  double sum_cycles() const { return fed.sum_cycles / (is_kept ? instances : 1); }
 
   // Of accumulators that blocks of a cluster join.
   double join_cycles() const {
-    return gemm.schedule.tiles.split_k == 1
+    return order.split_k == 1
                ? 0
                : rates.cluster_join_cycles +
                      static_cast<double>(joined_bytes(gemm)) / rates.cluster_bytes_per_cycle;
@@ -239,33 +236,26 @@ struct WgmmaModel {
   // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
   // other multiplies.
   double busy_cycles(double tiles) const {
-    const double gather = has_loading_warps(gemm.schedule) ? kGatherTile : 0;
+    const double gather = gathers ? kGatherTile : 0;
     const double steps = gather + steps_cycles();
     const double results = result_cycles() + join_cycles();
     const double filter = // copied once
-        has_resident(gemm.schedule)
-            ? static_cast<double>(gemm.tile.ring_bytes(step_stages(gemm.schedule)) *
-                                  gemm.tile.columns) /
-                  (static_cast<double>(gemm.tile.rows * gemm.tile.spread + gemm.tile.columns) *
-                   rates.l2_bytes_per_cycle_tensor)
-            : 0;
-    const double of_tile = sum_cycles() + (gemm.schedule.roles.math.instances > 1
-                                               ? std::max(steps, (steps + results) / 2)
-                                               : steps + results);
+        is_kept ? static_cast<double>(tile.ring_bytes(stages) * tile.columns) /
+                      (static_cast<double>(tile.rows * tile.spread + tile.columns) *
+                       rates.l2_bytes_per_cycle_tensor)
+                : 0;
+    const double of_tile =
+        sum_cycles() + (instances > 1 ? std::max(steps, (steps + results) / 2) : steps + results);
     // A buffer of what is fetched ahead is copied to when a tile has been stored.
     const double ahead =
-        gemm.schedule.extra.stages > 0
-            ? (ahead_latency() + ahead_cycles() + results) / gemm.schedule.extra.stages
-            : 0;
-    return filter + tiles * std::max(of_tile, ahead) +
-           (gemm.schedule.roles.math.instances > 1 ? results : 0);
+        operand_stages > 0 ? (ahead_latency() + ahead_cycles() + results) / operand_stages : 0;
+    return filter + tiles * std::max(of_tile, ahead) + (instances > 1 ? results : 0);
   }
 
   // Tiles of the busiest multiprocessor.
   double turns() const {
-    return std::ceil(
-        static_cast<double>(tile_grid(gemm).clusters()) /
-        static_cast<double>(schedule::clusters_at_once(target, gemm.schedule.tiles.cluster())));
+    return std::ceil(static_cast<double>(tile_grid(gemm).clusters()) /
+                     static_cast<double>(schedule::clusters_at_once(target, order.cluster())));
   }
 
   double memory_seconds() const {
@@ -276,8 +266,7 @@ struct WgmmaModel {
   // Of results in blocks of channels that leave in less than whole lines of neighbours.
   double store_seconds() const {
     constexpr std::int64_t kLine = 4; // blocks
-    if (!gemm.roles.has_blocks() || has_loading_warps(gemm.schedule) ||
-        halo_stages(gemm.schedule) > 0 || gemm.row.used == kLine)
+    if (!gemm.roles.has_blocks() || gathers || windows > 0 || gemm.row.used == kLine)
       return 0;
     const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
     return static_cast<double>(out.elems * size_bytes(out.type)) / rates.narrow_store_bytes_per_s;
@@ -323,17 +312,11 @@ struct WgmmaModel {
                         {"launch", target.launch_us, "us"}};
     if (fed.issued > 0)
       estimate.reasons.push_back({"maps", map_cycles(), "cycles per step, beside the others"});
-    if (gemm.schedule.tiles.split_k > 1)
+    if (order.split_k > 1)
       estimate.reasons.push_back({"join", join_cycles() / rates.wgmma_clock_hz * 1e6, "us"});
     return estimate;
   }
 };
-
-// By a work-item at once.
-double stored_bytes(const schedule::Gemm &gemm) {
-  const auto run = static_cast<double>(gemm.schedule.splits[gemm.roles.channel].vec);
-  return run * static_cast<double>(size_bytes(type_of(gemm.nest, gemm.nest.out)));
-}
 
 } // namespace
 
