@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "base/index.h"
-#include "lower/context.h"
 #include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/mma/core_copies.h"
 #include "lower/mma/core_fetch.h"
 #include "lower/mma/core_map.h"
 #include "lower/mma/core_store.h"
+#include "lower/mma/gemm_part.h"
 #include "nest/index.h"
 
 namespace tilefuse::lower {
@@ -23,12 +23,12 @@ using schedule::kCoreColumns;
 using schedule::kCoreRows;
 using schedule::kStepBytes;
 
-class CoreLoops {
+class CoreLoops : GemmPart {
 public:
-  CoreLoops(const Context &context, ExprRef number)
-      : cx_(context), number_(number), b_(cx_.build), core_(cx_.schedule.core),
-        roles_(cx_.gemm().roles), tile_(cx_.gemm().tile), row_tiles_(tile_.warp_rows / kCoreRows),
-        column_tiles_(tile_.warp_columns / kCoreColumns), walk_(cx_) {
+  CoreLoops(Context &context, ExprRef number)
+      : GemmPart(context), number_(number), core_(cx_.schedule.core),
+        row_tiles_(tile_.warp_rows / kCoreRows), column_tiles_(tile_.warp_columns / kCoreColumns),
+        walk_(cx_) {
     const auto add = [&](int input) {
       (input == roles_.data ? data_ : filter_) = &inputs_.emplace_back(cx_, input).side();
     };
@@ -58,7 +58,6 @@ public:
   }
 
 private:
-  ExprRef integer(std::int64_t value) { return b_.integer(value); }
   ExprRef named(const std::string &name, ExprRef value) {
     return lower::named(b_, body_, name, value);
   }
@@ -67,12 +66,8 @@ private:
   static constexpr std::int64_t kRead = 0; // buffers of the ring that are read and filled next
   static constexpr std::int64_t kFilled = 1;
 
-  Context cx_;
   const ExprRef number_; // of the block
-  kernel::Builder &b_;
   const schedule::Core &core_;
-  const schedule::CoreRoles &roles_;
-  const schedule::CoreTile &tile_;
   const std::int64_t row_tiles_;    // of a warp
   const std::int64_t column_tiles_; // of a warp
   std::deque<CoreInput> inputs_;    // those that maps feed first
@@ -221,7 +216,8 @@ kernel::Kernel build_core(const poly::Group &group, const schedule::Schedule &sc
 }
 
 StmtRef core_product(const Context &member, ExprRef number) {
-  return CoreLoops(member, number).build();
+  Context own = member;
+  return CoreLoops(own, number).build();
 }
 
 } // namespace tilefuse::lower

@@ -24,66 +24,62 @@ nest::Linear without_constant(nest::Linear linear) {
 
 } // namespace
 
-CoreWalk::CoreWalk(Context &context) : cx_(context) {
-  const schedule::CoreRoles &roles = cx_.gemm().roles;
-  for (auto i = roles.walked.rbegin(); i != roles.walked.rend(); ++i)
+CoreWalk::CoreWalk(Context &context) : GemmPart(context) {
+  for (auto i = roles_.walked.rbegin(); i != roles_.walked.rend(); ++i)
     if (extent(cx_.nest, *i) > 1)
       counters_.push_back({*i, extent(cx_.nest, *i), 1});
-  counters_.push_back({roles.depth(), windows_of_tile(cx_.gemm()), cx_.gemm().tile.depth});
-  values_ = register_buffer(cx_.build, "walk", {DType::I32, 1},
-                            static_cast<std::int64_t>(counters_.size()));
+  counters_.push_back({roles_.depth(), windows_of_tile(cx_.gemm()), tile_.depth});
+  values_ =
+      register_buffer(b_, "walk", {DType::I32, 1}, static_cast<std::int64_t>(counters_.size()));
 }
 
 StmtRef CoreWalk::start() const {
   Stmts list;
   for (std::size_t i = 0; i < counters_.size(); ++i)
-    list.push_back(cx_.build.store(values_, static_cast<std::int64_t>(i), 0));
-  return cx_.build.block(std::move(list));
+    list.push_back(b_.store(values_, static_cast<std::int64_t>(i), 0));
+  return b_.block(std::move(list));
 }
 
 // Like a clock: a counter that comes to its end starts again and moves the next.
 StmtRef CoreWalk::advance() const {
-  kernel::Builder &b = cx_.build;
   Stmts list;
-  ExprRef carry = b.integer(1);
+  ExprRef carry = b_.integer(1);
   for (std::size_t i = 0; i < counters_.size(); ++i) {
-    const ExprRef number = b.integer(static_cast<std::int64_t>(i));
-    const kernel::VarId next = b.variable("next", {});
-    list.push_back(b.let(next, b.add(b.load(values_, number), carry)));
+    const ExprRef number = b_.integer(static_cast<std::int64_t>(i));
+    const kernel::VarId next = b_.variable("next", {});
+    list.push_back(b_.let(next, b_.add(b_.load(values_, number), carry)));
     if (i + 1 == counters_.size()) {
-      list.push_back(b.store(values_, number, b.var(next)));
+      list.push_back(b_.store(values_, number, b_.var(next)));
       break;
     }
-    const kernel::VarId wraps = b.variable("wraps", {});
-    const ExprRef is_end = b.equal(b.var(next), counters_[i].end);
-    list.push_back(b.let(wraps, b.select(is_end, 1, 0)));
+    const kernel::VarId wraps = b_.variable("wraps", {});
+    const ExprRef is_end = b_.equal(b_.var(next), counters_[i].end);
+    list.push_back(b_.let(wraps, b_.select(is_end, 1, 0)));
     const ExprRef wrapped =
-        b.select(b.scalar(ScalarOp::Ne, {b.var(wraps), b.integer(0)}), 0, b.var(next));
-    list.push_back(b.store(values_, number, wrapped));
-    carry = b.var(wraps);
+        b_.select(b_.scalar(ScalarOp::Ne, {b_.var(wraps), b_.integer(0)}), 0, b_.var(next));
+    list.push_back(b_.store(values_, number, wrapped));
+    carry = b_.var(wraps);
   }
-  return b.block(std::move(list));
+  return b_.block(std::move(list));
 }
 
 ExprRef CoreWalk::blocks() const {
   const std::size_t last = counters_.size() - 1;
   const std::int64_t block = extent(cx_.nest, counters_[last].index);
-  const ExprRef steps = cx_.build.load(values_, static_cast<std::int64_t>(last));
-  return cx_.build.mul(steps, counters_[last].step / block);
+  const ExprRef steps = b_.load(values_, static_cast<std::int64_t>(last));
+  return b_.mul(steps, counters_[last].step / block);
 }
 
 Positions CoreWalk::points() const {
-  kernel::Builder &b = cx_.build;
-  Positions all(cx_.nest.indices.size(), b.integer(0));
+  Positions all(cx_.nest.indices.size(), b_.integer(0));
   for (std::size_t i = 0; i < counters_.size(); ++i)
     all[counters_[i].index] =
-        b.mul(b.load(values_, static_cast<std::int64_t>(i)), counters_[i].step);
+        b_.mul(b_.load(values_, static_cast<std::int64_t>(i)), counters_[i].step);
   return all;
 }
 
 CoreSide::CoreSide(Context &context, int input, const CoreSource &source)
-    : cx_(context), b_(context.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile),
-      input_(input), side_(core_side_tile(roles_, tile_, input)),
+    : GemmPart(context), input_(input), side_(core_side_tile(roles_, tile_, input)),
       gathers_(core_gathers(gemm_of(source.nest, cx_.schedule), input)),
       each_(gathers_ ? tile_.chunk() : core_copy_elems(gemm_of(source.nest, cx_.schedule), input)),
       cuts_(gathers_ ? roles_.depth_points % each_ != 0

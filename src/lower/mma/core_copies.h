@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "base/index.h"
-#include "lower/context.h"
 #include "lower/mma/core_digits.h"
+#include "lower/mma/gemm_part.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
 
 // Counters of the reduced indices: the depth in steps, slowest, then the walked ones.
-class CoreWalk {
+class CoreWalk : GemmPart {
 public:
   explicit CoreWalk(Context &context);
   // All counters 0.
@@ -34,7 +34,6 @@ private:
     std::int64_t end = 1;  // values that it takes
     std::int64_t step = 1; // points of each
   };
-  Context &cx_;
   BufferId values_{-1};
   std::vector<Counter> counters_; // fastest first
 };
@@ -51,7 +50,7 @@ struct CoreSource {
 };
 
 // Rows of a block's tile of one input, and this work-item's copies of them.
-class CoreSide {
+class CoreSide : GemmPart {
 public:
   CoreSide(Context &context, int input, const CoreSource &source);
   BufferId ring() const { return ring_; }
@@ -135,10 +134,6 @@ private:
   ExprRef in_depth(const Copy &copy, std::int64_t number, ExprRef first,
                    const Digits &digits) const;
 
-  Context &cx_;
-  kernel::Builder &b_;
-  const schedule::CoreRoles &roles_;
-  const schedule::CoreTile &tile_;
   const int input_;
   const schedule::CoreSideTile side_;
   const bool gathers_;

@@ -18,8 +18,7 @@ bool is_checked(const schedule::Source &source, IndexId index) {
 } // namespace
 
 CoreDigits::CoreDigits(Context &context, const schedule::Source &source)
-    : cx_(context), b_(context.build), step_(cx_.gemm().tile.depth),
-      is_whole_(cx_.gemm().roles.depth_points % step_ == 0) {
+    : GemmPart(context), step_(tile_.depth), is_whole_(roles_.depth_points % step_ == 0) {
   const std::vector<IndexId> &depths = cx_.gemm().roles.depths;
   for (auto i = depths.rbegin(); i != depths.rend(); ++i) {
     const Digit next = {*i, cx_.nest.indices[at(*i)].extent};

@@ -9,12 +9,12 @@
 
 #include <vector>
 
-#include "lower/context.h"
+#include "lower/mma/gemm_part.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::lower {
 
-class CoreDigits {
+class CoreDigits : GemmPart {
 public:
   // Indices next to each other are one digit where the input lies as if they were one index and no
   // dimension is checked that they move.
@@ -46,8 +46,6 @@ private:
   static bool joins(const schedule::Source &source, const Digit &fast, const Digit &slow);
   ExprRef number(std::int64_t copy, std::size_t digit) const;
 
-  Context &cx_;
-  kernel::Builder &b_;
   std::int64_t step_;         // points of one step
   bool is_whole_;             // steps divide the number of points
   std::vector<Digit> digits_; // fastest first

@@ -39,7 +39,7 @@ nest::Linear read_form(const Context &anchor, const schedule::CoreFeed &feed, in
 }
 
 CoreInput::CoreInput(Context &context, int input)
-    : cx_(context), b_(context.build), feed_(feed_of(context, input)) {
+    : GemmPart(context), feed_(feed_of(context, input)) {
   for (const CopiedInput &copied : copied_inputs(cx_, input))
     sides_.emplace_back(cx_, input,
                         CoreSource{.nest = copied.nest,

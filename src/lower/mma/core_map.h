@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lower/mma/core_copies.h"
+#include "lower/mma/gemm_part.h"
 #include "schedule/mma/core_feeds.h"
 
 namespace tilefuse::lower {
@@ -25,7 +26,7 @@ std::vector<CopiedInput> copied_inputs(const Context &member, int input);
 // The element of what a map reads, by the anchor's indices.
 nest::Linear read_form(const Context &anchor, const schedule::CoreFeed &feed, int extra);
 
-class CoreInput {
+class CoreInput : GemmPart {
 public:
   CoreInput(Context &context, int input);
 
@@ -40,8 +41,6 @@ public:
 private:
   ExprRef load(int extra, const CoreSide::Run &run, const std::vector<ExprRef> &shared) const;
 
-  Context &cx_;
-  kernel::Builder &b_;
   const schedule::CoreFeed *feed_;
   std::deque<CoreSide> sides_; // by place in feed.copied
 };

@@ -5,6 +5,7 @@
 #include "lower/members.h"
 #include "lower/mma/core_fetch.h"
 #include "lower/mma/core_pixels.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/post.h"
 #include "nest/index.h"
 
@@ -18,11 +19,10 @@ using schedule::kHalfRows;
 constexpr std::int64_t kTileValues = 4; // of a work-item in a 16 x 8 tile
 constexpr std::int64_t kPair = 2;       // neighbouring columns of a work-item
 
-class CoreStore {
+class CoreStore : GemmPart {
 public:
   CoreStore(Context &context, const CoreWarp &warp)
-      : cx_(context), b_(cx_.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile), warp_(warp),
-        vec_(cx_.schedule.splits[roles_.channel].vec),
+      : GemmPart(context), warp_(warp), vec_(cx_.schedule.splits[roles_.channel].vec),
         column_tiles_(tile_.warp_columns / kCoreColumns),
         rows_dealt_(reads_words(cx_.gemm(), roles_.data)),
         exchanges_(schedule::exchange_elems(cx_.gemm()) > 0),
@@ -51,15 +51,10 @@ public:
   }
 
 private:
-  ExprRef integer(std::int64_t value) { return b_.integer(value); }
   ExprRef named(const std::string &name, ExprRef value) {
     return lower::named(b_, body_, name, value);
   }
 
-  Context &cx_;
-  kernel::Builder &b_;
-  const schedule::CoreRoles &roles_;
-  const schedule::CoreTile &tile_;
   const CoreWarp &warp_;
   const std::int64_t vec_;
   const std::int64_t column_tiles_; // of a warp

@@ -6,6 +6,7 @@
 #include "base/index.h"
 #include "lower/expressions.h"
 #include "lower/members.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/wgmma/wgmma_deal.h"
 #include "lower/wgmma/wgmma_join.h"
 #include "lower/wgmma/wgmma_map.h"
@@ -28,14 +29,13 @@ using schedule::kStepBytes;
 
 constexpr std::int64_t kAheadItem = 2 * kCoreLanes; // of the warp behind those that fill rings
 
-class WgmmaLoops {
+class WgmmaLoops : GemmPart {
 public:
   explicit WgmmaLoops(Context &context)
-      : cx_(context), b_(cx_.build), core_(cx_.schedule.core), roles_(cx_.gemm().roles),
-        tile_(cx_.gemm().tile), cluster_(b_, cx_.schedule.tiles), tiles_(cx_, cluster_),
-        pixel_bytes_(pixel_bytes(cx_.gemm())), feeds_(cx_.members.resolved.feeds),
-        ring_(cx_, cluster_, shape_of_ring()), in_window_(data_map(cx_.gemm()).row),
-        join_(cx_, cluster_, tiles_.most()) {
+      : GemmPart(context), core_(cx_.schedule.core), cluster_(b_, cx_.schedule.tiles),
+        tiles_(cx_, cluster_), pixel_bytes_(pixel_bytes(cx_.gemm())),
+        feeds_(cx_.members.resolved.feeds), ring_(cx_, cluster_, shape_of_ring()),
+        in_window_(data_map(cx_.gemm()).row), join_(cx_, cluster_, tiles_.most()) {
     if (halo_stages(cx_.schedule) > 0)
       windows_.emplace(cx_, cluster_, shape_of_windows());
   }
@@ -76,7 +76,6 @@ public:
 
 private:
   using List = std::vector<StmtRef>;
-  ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   std::int64_t gatherers() const { // warps
     return has_loading_warps(cx_.schedule) ? schedule::kGroupItems / kCoreLanes : 0;
   }
@@ -91,11 +90,7 @@ private:
   }
   std::int64_t row(int input) const { return row_bytes(input) / tile_.elem_bytes; }
 
-  Context &cx_;
-  kernel::Builder &b_;
   const schedule::Core &core_;
-  const schedule::CoreRoles &roles_;
-  const schedule::CoreTile &tile_;
   const WgmmaCluster cluster_;
   WgmmaTiles tiles_;
   std::optional<ResultBoxes> boxes_; // where results leave in boxes

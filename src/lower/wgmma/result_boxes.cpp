@@ -15,7 +15,7 @@ constexpr std::int64_t kChunkBytes = 16;
 } // namespace
 
 ResultBoxes::ResultBoxes(Context &cx)
-    : cx_(cx), b_(cx.build), panel_(schedule::store_panel(cx.gemm())),
+    : GemmPart(cx), panel_(schedule::store_panel(cx.gemm())),
       lies_(schedule::result_map(cx.gemm())) {
   schedule::TensorMap map = lies_;
   map.box = {panel_.columns, panel_.rows};

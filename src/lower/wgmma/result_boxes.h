@@ -3,13 +3,13 @@
 // buffers with rows of a panel while the copies of those before may still run.
 #pragma once
 
-#include "lower/context.h"
+#include "lower/mma/gemm_part.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_panels.h"
 
 namespace tilefuse::lower {
 
-class ResultBoxes {
+class ResultBoxes : GemmPart {
 public:
   explicit ResultBoxes(Context &context);
 
@@ -29,8 +29,6 @@ public:
 private:
   ExprRef first_of(std::int64_t box);
 
-  Context &cx_;
-  kernel::Builder &b_;
   const schedule::StorePanel panel_;
   const schedule::DataMap lies_;
   kernel::MapId map_{};

@@ -23,8 +23,8 @@ constexpr std::int64_t kSwizzleRows = 8; // after which a swizzle repeats
 } // namespace
 
 WgmmaAhead::WgmmaAhead(Context &cx)
-    : cx_(cx), b_(cx.build), tile_(cx.gemm().tile), turns_(cx.schedule.roles.math.instances),
-      buffers_(cx.schedule.extra.stages), slots_(std::max(turns_, buffers_)) {
+    : GemmPart(cx), turns_(cx.schedule.roles.math.instances), buffers_(cx.schedule.extra.stages),
+      slots_(std::max(turns_, buffers_)) {
   for (const schedule::AheadOperand &operand : ahead_operands(cx.gemm())) {
     const kernel::MapId map = declare_map(cx, operand, fmt::format("ahead_map_{}", operand.extra),
                                           cx.slot_buffers[cx.nest.extras[at(operand.extra)].slot],

@@ -13,13 +13,13 @@
 
 #include <vector>
 
-#include "lower/context.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_panels.h"
 
 namespace tilefuse::lower {
 
-class WgmmaAhead {
+class WgmmaAhead : GemmPart {
 public:
   explicit WgmmaAhead(Context &context);
 
@@ -62,9 +62,6 @@ private:
   StmtRef flip(ExprRef flips) const;
   void copy(const Source &source, const WgmmaTiles &tiles, ExprRef slot, Stmts &list) const;
 
-  Context &cx_;
-  kernel::Builder &b_;
-  const schedule::CoreTile &tile_;
   const std::int64_t turns_;
   const std::int64_t buffers_;
   const std::int64_t

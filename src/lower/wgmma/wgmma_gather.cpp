@@ -5,15 +5,16 @@
 #include <utility>
 
 #include "lower/mma/core_map.h"
+#include "lower/mma/gemm_part.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
 namespace {
 
-class WgmmaGather {
+class WgmmaGather : GemmPart {
 public:
   WgmmaGather(Context &context, const WgmmaParts &parts, FillFilter filter)
-      : cx_(context), b_(context.build), tiles_(parts.tiles), ring_(parts.data_ring),
+      : GemmPart(context), tiles_(parts.tiles), ring_(parts.data_ring),
         count_(step_stages(cx_.schedule)), ahead_(cx_.schedule.roles.load.lead),
         filter_(std::move(filter)), extra_(parts.ahead) {
     const int data = cx_.gemm().roles.data;
@@ -48,15 +49,12 @@ private:
   static constexpr std::int64_t kCount = 0;  // of steps
   static constexpr std::int64_t kOldest = 1; // the buffer of the first of them
   static constexpr std::int64_t kOfTile = 2; // steps of this tile that are started
-  ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   ExprRef state(std::int64_t which) const { return b_.load(under_way_, which); }
   StmtRef set(std::int64_t which, ExprRef value) const {
     return b_.store(under_way_, which, value);
   }
   StmtRef by_extra_item(StmtRef body) const { return b_.branch(b_.equal(b_.lane(), 0), body); }
 
-  Context &cx_;
-  kernel::Builder &b_;
   WgmmaTiles &tiles_;
   const WgmmaRing &ring_;
   const int count_; // buffers

@@ -20,9 +20,9 @@ constexpr std::int64_t kInFlight = 32; // values that are read together; compile
 } // namespace
 
 WgmmaJoin::WgmmaJoin(Context &context, const WgmmaCluster &cluster, std::int64_t tiles)
-    : cx_(context), b_(cx_.build), tile_(cx_.gemm().tile), cluster_(cluster),
-      slices_(part_slices(cx_.schedule)), is_repeated_(tiles > 1),
-      columns_(cx_.schedule.core.op->n), items_(tile_.warps() * schedule::kGroupItems),
+    : GemmPart(context), cluster_(cluster), slices_(part_slices(cx_.schedule)),
+      is_repeated_(tiles > 1), columns_(cx_.schedule.core.op->n),
+      items_(tile_.warps() * schedule::kGroupItems),
       values_(tile_.rows * tile_.columns / items_ / cluster.parts()), vec_(kPair) {
   if (cluster_.parts() == 1)
     return;

@@ -12,13 +12,13 @@
 // Where a cluster takes several tiles, all say as well what they have read.
 #pragma once
 
-#include "lower/context.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/wgmma/wgmma_cluster.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
 
-class WgmmaJoin {
+class WgmmaJoin : GemmPart {
 public:
   // A cluster takes so many tiles at most.
   WgmmaJoin(Context &context, const WgmmaCluster &cluster, std::int64_t tiles);
@@ -35,7 +35,6 @@ public:
   ExprRef column() const;
 
 private:
-  ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   std::int64_t accumulator(std::int64_t slice, std::int64_t value) const;
   StmtRef say(std::int64_t what) const;
   StmtRef wait(std::int64_t what, ExprRef parity) const;
@@ -43,9 +42,6 @@ private:
   static constexpr std::int64_t kGiven = 0; // by all blocks: their accumulators
   static constexpr std::int64_t kTaken = 1; // by all blocks: what they needed of this one's
 
-  Context &cx_;
-  kernel::Builder &b_;
-  const schedule::CoreTile &tile_;
   const WgmmaCluster &cluster_;
   const schedule::PartSlices slices_;
   const bool is_repeated_;

@@ -6,6 +6,7 @@
 #include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/mma/core_map.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/post.h"
 #include "nest/index.h"
 #include "schedule/wgmma/wgmma_registers.h"
@@ -19,14 +20,13 @@ constexpr std::size_t kTogether = 4; // rows whose reads are under way together
 // What a map feeds in one buffer of a ring with wgmma (schedule/mma/core_feeds.h), as rows of
 // 16-byte chunks: those of one work-item, where tensor copies leave what the map reads. It has the
 // same chunk of every so many-th row, so that it reads a channel's numbers once for all of them.
-class RingMap {
+class RingMap : GemmPart {
 public:
   // Rows of `row_elems` elements.
   RingMap(Context &context, const schedule::CoreFeed &feed, const WgmmaRing &ring,
           std::int64_t row_elems)
-      : cx_(context), b_(context.build), feed_(feed), ring_(ring),
-        producer_(cx_.members.contexts[feed.producer]), map_(producer_.whole),
-        row_elems_(row_elems), lanes_(static_cast<int>(cx_.gemm().tile.chunk())),
+      : GemmPart(context), feed_(feed), ring_(ring), producer_(cx_.members.contexts[feed.producer]),
+        map_(producer_.whole), row_elems_(row_elems), lanes_(static_cast<int>(tile_.chunk())),
         chunks_(row_elems / lanes_), apart_(schedule::kGroupItems / chunks_) {}
 
   // Gives the chunks to work-item number `item` of those that map.
@@ -115,8 +115,6 @@ public:
   }
 
 private:
-  Context &cx_;
-  kernel::Builder &b_;
   const schedule::CoreFeed &feed_;
   const WgmmaRing &ring_;
   const Context &producer_;
@@ -141,11 +139,11 @@ private:
   }
 };
 
-class WgmmaMap {
+class WgmmaMap : GemmPart {
 public:
   WgmmaMap(Context &context, const WgmmaParts &parts)
-      : cx_(context), b_(context.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile),
-        tiles_(parts.tiles), ring_(parts.data_ring), feeds_(cx_.members.resolved.feeds) {
+      : GemmPart(context), tiles_(parts.tiles), ring_(parts.data_ring),
+        feeds_(cx_.members.resolved.feeds) {
     const std::int64_t row = roles_.data_turned ? panel_columns(tile_) : tile_.depth;
     for (const schedule::CoreFeed &feed : feeds_)
       maps_.emplace_back(cx_, feed, ring_, row);
@@ -174,13 +172,8 @@ public:
 
 private:
   using Subscripts = std::vector<ExprRef>; // of checked dimensions
-  ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   ExprRef below(ExprRef value, std::int64_t end) { return b_.less(value, end); }
 
-  Context &cx_;
-  kernel::Builder &b_;
-  const schedule::CoreRoles &roles_;
-  const schedule::CoreTile &tile_;
   WgmmaTiles &tiles_;
   const WgmmaRing &ring_;
   const std::vector<schedule::CoreFeed> &feeds_;

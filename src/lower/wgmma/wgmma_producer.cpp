@@ -5,6 +5,7 @@
 #include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/mma/core_map.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/wgmma/wgmma_gather.h"
 #include "lower/wgmma/wgmma_map.h"
 #include "lower/wgmma/wgmma_spread.h"
@@ -88,12 +89,11 @@ std::vector<ExprRef> row_base(const Context &cx, const WgmmaTiles &tiles,
   return base;
 }
 
-class WgmmaProducer {
+class WgmmaProducer : GemmPart {
 public:
   WgmmaProducer(Context &context, const WgmmaParts &parts)
-      : cx_(context), b_(cx_.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile),
-        cluster_(parts.tiles.cluster()), tiles_(parts.tiles), parts_(parts), ring_(parts.ring),
-        data_ring_(parts.data_ring), data_(data_map(cx_.gemm())),
+      : GemmPart(context), cluster_(parts.tiles.cluster()), tiles_(parts.tiles), parts_(parts),
+        ring_(parts.ring), data_ring_(parts.data_ring), data_(data_map(cx_.gemm())),
         filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.gemm())),
         turned_(roles_.data_turned ? turned_filter_map(cx_.gemm()) : schedule::DataMap{}),
         maps_(declare_maps(cx_, cluster_)) {}
@@ -130,13 +130,8 @@ public:
   }
 
 private:
-  ExprRef integer(std::int64_t value) { return b_.integer(value); }
   bool has_fixed_filter() const { return b_.kernel()[cx_.source_buffers[at(roles_.filter)]].fixed; }
 
-  Context &cx_;
-  kernel::Builder &b_;
-  const schedule::CoreRoles &roles_;
-  const schedule::CoreTile &tile_;
   const WgmmaCluster &cluster_;
   WgmmaTiles &tiles_;
   const WgmmaParts &parts_;

@@ -10,8 +10,7 @@
 namespace tilefuse::lower {
 
 WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape shape)
-    : b_(context.build), roles_(context.gemm().roles), tile_(context.gemm().tile),
-      cluster_(cluster), shape_(std::move(shape)), count_(shape_.count),
+    : GemmPart(context), cluster_(cluster), shape_(std::move(shape)), count_(shape_.count),
       takes_turns_(shape_.has_turns), knows_before_(!shape_.is_kept),
       warps_(tile_.warps() * schedule::kGroupItems / kCoreLanes),
       mappers_(shape_.is_dealt        ? 1

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/index.h"
-#include "lower/context.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/wgmma/wgmma_cluster.h"
 #include "schedule/mma/core_feeds.h"
 
@@ -26,7 +26,7 @@ struct RingShape {
   std::vector<schedule::CoreFeed> feeds; // maps that are evaluated in it
 };
 
-class WgmmaRing {
+class WgmmaRing : GemmPart {
 public:
   WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape shape);
 
@@ -94,9 +94,6 @@ private:
   StmtRef publish(kernel::LocalRef at) const;
   ExprRef state(std::int64_t which) const { return b_.load(place_, which); }
 
-  kernel::Builder &b_;
-  const schedule::CoreRoles &roles_;
-  const schedule::CoreTile &tile_;
   const WgmmaCluster &cluster_;
   const RingShape shape_;
   const std::int64_t count_;

@@ -7,6 +7,7 @@
 #include "base/index.h"
 #include "lower/expressions.h"
 #include "lower/members.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/post.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_spread.h"
@@ -20,13 +21,12 @@ constexpr std::int64_t kApart = 2; // rows from where a unit starts to where the
 
 // The units of a work-item, which has every so many-th of a window's: it reads their elements into
 // registers, and writes each unit to every row that holds it.
-class SpreadWindow {
+class SpreadWindow : GemmPart {
 public:
   SpreadWindow(Context &context, const WgmmaParts &parts, poly::MemberId producer)
-      : cx_(context), b_(context.build), tile_(cx_.gemm().tile), ring_(parts.data_ring),
-        from_(cx_.members.contexts[producer]), copy_(from_.whole),
-        plan_(spread_plan(cx_.members.group, cx_.gemm(), producer)), map_(data_map(cx_.gemm())),
-        data_(cx_.nest.inputs[at(cx_.gemm().roles.data)]),
+      : GemmPart(context), ring_(parts.data_ring), from_(cx_.members.contexts[producer]),
+        copy_(from_.whole), plan_(spread_plan(cx_.members.group, cx_.gemm(), producer)),
+        map_(data_map(cx_.gemm())), data_(cx_.nest.inputs[at(roles_.data)]),
         dims_(poly::match_runs(data_, copy_).value()) {
     values_ =
         register_buffer(b_, "unit", {compute_type(copy_.acc_type), 1}, plan_.rounds() * plan_.unit);
@@ -90,12 +90,8 @@ private:
     std::vector<ExprRef> to; // by row, and 16 bytes of the unit: chunk of a buffer, or -1
   };
   using Values = std::vector<ExprRef>; // by the copy's index
-  ExprRef integer(std::int64_t value) const { return b_.integer(value); }
   ExprRef below(ExprRef value, std::int64_t end) const { return b_.less(value, end); }
 
-  Context &cx_;
-  kernel::Builder &b_;
-  const schedule::CoreTile &tile_;
   const WgmmaRing &ring_;
   const Context &from_; // the copy's
   const nest::Nest &copy_;

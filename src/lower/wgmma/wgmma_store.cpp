@@ -5,6 +5,7 @@
 #include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/mma/core_pixels.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/post.h"
 #include "nest/index.h"
 
@@ -19,12 +20,11 @@ constexpr std::int64_t kGroupWarps = schedule::kGroupItems / kCoreLanes;
 constexpr std::int64_t kTakenRows = 4; // of a panel, by a warp at a time
 constexpr std::int64_t kTakers = schedule::kPanelColumns / schedule::kPanelVec; // of a row
 
-class WgmmaStore {
+class WgmmaStore : GemmPart {
 public:
-  WgmmaStore(Context &context, const schedule::CoreTile &tile, const WgmmaGroup &group)
-      : cx_(context), b_(cx_.build), roles_(cx_.gemm().roles), tile_(tile),
-        plan_(group.tiles.plan()), box_(group.tiles.box()), group_(group),
-        vec_(cx_.schedule.splits[roles_.channel].vec), first_(cx_.origin),
+  WgmmaStore(Context &context, const schedule::CoreTile &slice, const WgmmaGroup &group)
+      : GemmPart(context), slice_(slice), plan_(group.tiles.plan()), box_(group.tiles.box()),
+        group_(group), vec_(cx_.schedule.splits[roles_.channel].vec), first_(cx_.origin),
         as_one_(pixels_lie_as_one(cx_)), exchanges_(schedule::exchanges(cx_.gemm())),
         rounded_(exchanges_ &&
                  schedule::exchanged_type(cx_.nest) == type_of(cx_.nest, cx_.nest.out)) {}
@@ -43,22 +43,17 @@ public:
     }
     if (cx_.schedule.core.swap_ab) {
       pair_ = register_buffer(b_, "pair", b_.kernel()[group_.acc].type, 2);
-      for (std::int64_t number = 0; number < tile_.warp_rows / 4; ++number)
+      for (std::int64_t number = 0; number < slice_.warp_rows / 4; ++number)
         list.push_back(store_pixel(number));
       return b_.block(std::move(list));
     }
-    for (std::int64_t block = 0; block < tile_.warp_rows / kGroupRows; ++block)
+    for (std::int64_t block = 0; block < slice_.warp_rows / kGroupRows; ++block)
       store_block(block, list);
     return b_.block(std::move(list));
   }
 
 private:
-  ExprRef integer(std::int64_t value) { return b_.integer(value); }
-
-  Context &cx_;
-  kernel::Builder &b_;
-  const schedule::CoreRoles &roles_;
-  const schedule::CoreTile &tile_;
+  const schedule::CoreTile &slice_; // that the group stores
   const schedule::ColumnPlan &plan_;
   const schedule::PixelBox &box_; // of the tile's pixels; the indices stand at its first
   const WgmmaGroup &group_;
@@ -77,7 +72,7 @@ private:
   BufferId pair_{-1};               // swapped: neighbouring channels' values
 
   void name_panels(Stmts &list) {
-    for (std::int64_t at = 0; roles_.data_turned && at < tile_.warp_columns;
+    for (std::int64_t at = 0; roles_.data_turned && at < slice_.warp_columns;
          at += panel_columns(tile_))
       panels_.push_back(group_.tiles.panel(b_.add(group_.first_column, at), list));
   }
@@ -159,7 +154,7 @@ private:
   // Runs of this work-item's row of one half of a block of 64 rows.
   StmtRef store_row(std::int64_t block, std::int64_t half, std::int64_t first, std::int64_t count) {
     Stmts list;
-    const std::int64_t columns = tile_.warp_columns;
+    const std::int64_t columns = slice_.warp_columns;
     const ExprRef exists = place_row(block * kGroupRows + half * kHalfRows, list);
     Stmts runs;
     for (std::int64_t q = first; q < first + count; ++q) {
@@ -190,7 +185,7 @@ private:
     if (vec_ == 1)
       return b_.load(group_.acc, value);
     for (std::int64_t i = 0; i < vec_; ++i)
-      list.push_back(b_.store(pair_, i, b_.load(group_.acc, value + i * tile_.warp_rows / 4)));
+      list.push_back(b_.store(pair_, i, b_.load(group_.acc, value + i * slice_.warp_rows / 4)));
     return b_.load(pair_, 0, static_cast<int>(vec_));
   }
 
@@ -199,10 +194,11 @@ private:
     Stmts list;
     const ExprRef exists = place_row(number / 2 * kHalfRows + number % 2, list);
     Stmts runs;
-    for (std::int64_t block = 0; block < tile_.warp_columns / kGroupRows; ++block)
+    for (std::int64_t block = 0; block < slice_.warp_columns / kGroupRows; ++block)
       for (std::int64_t run = 0; run < 2 / vec_; ++run) {
         const std::int64_t apart = block * kGroupRows + run * kHalfRows;
-        const std::int64_t value = block * tile_.warp_rows / 2 + run * tile_.warp_rows / 4 + number;
+        const std::int64_t value =
+            block * slice_.warp_rows / 2 + run * slice_.warp_rows / 4 + number;
         runs.push_back(store_run(b_.add(column_, apart), apart, swapped_run(value, runs)));
       }
     list.push_back(b_.branch(exists, b_.block(std::move(runs))));
@@ -211,7 +207,7 @@ private:
 
   // A warp's 16 rows of a panel of a block of 64: into local memory by pairs, and out by runs.
   void exchange_panel(std::int64_t block, std::int64_t panel, Stmts &list) {
-    const std::int64_t columns = tile_.warp_columns;
+    const std::int64_t columns = slice_.warp_columns;
     list.push_back(b_.barrier({.items = kernel::kWarpItems}));
     for (std::int64_t half = 0; half < group_.halves; ++half)
       for (std::int64_t j = 0; j < schedule::kPanelColumns / 8; ++j) {
@@ -269,15 +265,15 @@ private:
   void store_block(std::int64_t block, Stmts &list) {
     const std::int64_t across = exchanges_                ? schedule::kPanelColumns
                                 : group_.boxes != nullptr ? group_.boxes->columns()
-                                                          : tile_.warp_columns;
-    for (std::int64_t p = 0; p < tile_.warp_columns / across; ++p) {
+                                                          : slice_.warp_columns;
+    for (std::int64_t p = 0; p < slice_.warp_columns / across; ++p) {
       if (exchanges_)
         exchange_panel(block, p, list);
       else if (group_.boxes != nullptr)
         fill_box(block, p, list);
       else
         for (std::int64_t half = 0; half < group_.halves; ++half)
-          list.push_back(store_row(block, half, 0, tile_.warp_columns / (4 * vec_)));
+          list.push_back(store_row(block, half, 0, slice_.warp_columns / (4 * vec_)));
     }
   }
 };

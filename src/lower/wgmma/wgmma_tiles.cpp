@@ -9,8 +9,8 @@
 namespace tilefuse::lower {
 
 WgmmaTiles::WgmmaTiles(Context &context, const WgmmaCluster &cluster)
-    : cx_(context), b_(cx_.build), roles_(cx_.gemm().roles), tile_(cx_.gemm().tile),
-      plan_(column_plan(cx_.gemm())), cluster_(cluster), grid_(tile_grid(cx_.gemm())),
+    : GemmPart(context), plan_(column_plan(cx_.gemm())), cluster_(cluster),
+      grid_(tile_grid(cx_.gemm())),
       box_(has_box(cx_.gemm()) ? pixel_box(cx_.gemm()) : schedule::PixelBox{}) {}
 
 // Lets the tile's pixels begin where tile `number` of the rows does.

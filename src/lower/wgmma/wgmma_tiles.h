@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "lower/context.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/wgmma/wgmma_cluster.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -24,7 +24,7 @@ inline std::int64_t panel_columns(const schedule::CoreTile &tile) {
   return schedule::kPanelBytes / tile.elem_bytes;
 }
 
-class WgmmaTiles {
+class WgmmaTiles : GemmPart {
 public:
   WgmmaTiles(Context &context, const WgmmaCluster &cluster);
 
@@ -82,10 +82,6 @@ private:
   void place_rows(ExprRef number, Stmts &list);
   StmtRef over(std::span<const IndexId> indices, Positions &points, const Body &body);
 
-  Context &cx_;
-  kernel::Builder &b_;
-  const schedule::CoreRoles &roles_;
-  const schedule::CoreTile &tile_;
   const schedule::ColumnPlan plan_;
   const WgmmaCluster &cluster_;
   const schedule::TileGrid grid_;
