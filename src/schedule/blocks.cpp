@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
+#include "nest/points.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -14,8 +16,6 @@ namespace {
 
 using nest::Nest;
 
-std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
 } // namespace
 
 std::int64_t core_blocks(const Gemm &gemm) {
@@ -24,11 +24,9 @@ std::int64_t core_blocks(const Gemm &gemm) {
     const std::int64_t all = grid.clusters() * gemm.schedule.tiles.cluster();
     return gemm.schedule.tiles.persistent > 0 ? std::min(all, gemm.schedule.tiles.persistent) : all;
   }
-  std::int64_t count =
-      up(gemm.roles.points, gemm.tile.rows) * up(gemm.roles.channel_points, gemm.tile.columns);
-  for (const IndexId i : gemm.roles.grid)
-    count *= extent(gemm.nest, i);
-  return count;
+  std::int64_t count = ceil_div(gemm.roles.points, gemm.tile.rows) *
+                       ceil_div(gemm.roles.channel_points, gemm.tile.columns);
+  return count * points_of(gemm.nest, gemm.roles.grid);
 }
 
 std::int64_t blocks(const Nest &nest, const Schedule &schedule) {
@@ -36,7 +34,7 @@ std::int64_t blocks(const Nest &nest, const Schedule &schedule) {
     return core_blocks(gemm_of(nest, schedule));
   std::int64_t count = 1;
   for (const IndexId i : output_indices(nest))
-    count *= up(extent(nest, i), schedule.splits[i].of_block());
+    count *= ceil_div(extent(nest, i), schedule.splits[i].of_block());
   return count;
 }
 

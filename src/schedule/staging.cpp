@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/dots.h"
@@ -16,8 +17,6 @@ namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
-
-std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
 // Points of index i that a staged tile must serve.
 std::int64_t span_in_tile(const Nest &nest, const Schedule &schedule, int input, IndexId i) {

@@ -7,9 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/flatten/merge.h"
 #include "nest/index.h"
+#include "nest/points.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
@@ -28,21 +30,12 @@ constexpr std::int64_t kFullVec = 4;
 
 constexpr std::int64_t kMostGroups = 2; // of warps that multiply, beside the producer (NVRTC 13.0)
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 // A run of a block's number: output indices of the partial nest taken as one number, slowest first,
 // and how many points of it a tile has. Parts stand alone.
 struct Axis {
   std::vector<IndexId> indices;
   std::int64_t tile = 1;
 };
-
-std::int64_t points(const Nest &nest, const Axis &axis) {
-  std::int64_t count = 1;
-  for (const IndexId i : axis.indices)
-    count *= extent(nest, i);
-  return count;
-}
 
 std::vector<Axis> axes_of_loops(const Nest &nest, const Schedule &schedule) {
   std::vector<Axis> axes;
@@ -126,7 +119,8 @@ private:
       return "a block takes several tiles";
     const ColumnPlan plan = column_plan(gemm);
     const std::vector<Axis> axes = axes_of_wgmma(gemm);
-    return plan.columns == points(partial_, axes[0]) ? "" : "columns are padded to panels";
+    return plan.columns == points_of(partial_, axes[0].indices) ? ""
+                                                                : "columns are padded to panels";
   }
 
   // Of an index of the partial nest: whether it counts parts; else the join's.
@@ -142,7 +136,7 @@ private:
     for (Axis &axis : axes) {
       for (const IndexId i : axis.indices)
         is_seen[i] = true;
-      const std::int64_t count = ceil_div(points(partial_, axis), axis.tile);
+      const std::int64_t count = ceil_div(points_of(partial_, axis.indices), axis.tile);
       if (axis.indices.size() == 1 && is_part(axis.indices[0])) {
         if (axis.tile != 1)
           return "a block computes several parts";

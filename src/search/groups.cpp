@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 
+#include "base/divide.h"
 #include "base/error.h"
 #include "base/index.h"
 #include "cost/group_model.h"
@@ -41,8 +42,6 @@ constexpr double kPeakShare = 0.9; // of the target's peak that no producer pass
 // The best stands among the first 20 of some hundred in long chains, each of which costs more.
 constexpr std::size_t kVain = 128;
 constexpr std::size_t kLeastVain = 32;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // A member's schedule with those of all its producers, and what one tile of it takes.
 struct Plan {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/legal.h"
@@ -232,7 +233,7 @@ void settle_roles(Change &of) {
   schedule::WarpRoles &roles = of.schedule.roles;
   const schedule::Raster raster = tiles.raster;
   const bool k_inner = of.schedule.core.k_inner;
-  tiles.persistent = (tiles.persistent + tiles.cluster() - 1) / tiles.cluster() * tiles.cluster();
+  tiles.persistent = round_up(tiles.persistent, tiles.cluster());
   assign_roles(of.nest, of.schedule, of.target);
   tiles.raster = raster;
   of.schedule.core.k_inner = k_inner;

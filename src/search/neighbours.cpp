@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/guards.h"
@@ -24,8 +25,6 @@ using schedule::Split;
 
 constexpr int kTries = 40;
 constexpr std::int64_t kMostCopies = 256; // of the innermost body: more is slow to compile
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 class Change {
 public:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/blocks.h"
@@ -14,8 +15,6 @@ namespace {
 using nest::IndexId;
 using nest::Nest;
 using schedule::Schedule;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // Whether tiles along the index share elements of some tensor that is produced for them.
 bool overlaps(const poly::Group &group, const Nest &nest, poly::MemberId member, IndexId index) {

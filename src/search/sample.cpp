@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/guards.h"
@@ -25,8 +26,6 @@ using schedule::Split;
 constexpr int kTries = 16;
 constexpr std::int64_t kMostAccumulators = 48;
 constexpr std::int64_t kMostCopies = 192; // of the innermost body, reduced indices included
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 class Sampler {
 public:

@@ -11,6 +11,7 @@
 #include "cost/model.h"
 #include "cost/roofline.h"
 #include "nest/index.h"
+#include "nest/points.h"
 #include "search/joinable.h"
 #include "target/features.h"
 
@@ -30,13 +31,6 @@ constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 17; // accumulators
 constexpr std::int64_t kScratchPerCore = std::int64_t{1} << 20; // the same with vector lanes
 constexpr int kMostWorse = 3; // counts of parts in a row that bring nothing
-
-std::int64_t reduced_points(const Nest &nest) {
-  std::int64_t points = 1;
-  for (const IndexId i : reduced_indices(nest))
-    points *= extent(nest, i);
-  return points;
-}
 
 // Behind another launch: a queue takes both, others are submitted one by one.
 double launch_seconds(const Target &target) {
@@ -151,7 +145,7 @@ private:
     const std::int64_t units = std::max(1, target_.compute_units);
     const std::int64_t scratch =
         target_.lanes == LaneKind::Vector ? kScratchPerCore : kScratchPerUnit;
-    return std::min({kMostParts, reduced_points(nest_) / kShortestPart,
+    return std::min({kMostParts, points_of(nest_, reduced_indices(nest_)) / kShortestPart,
                      units * scratch / nest::output_points(nest_)});
   }
 

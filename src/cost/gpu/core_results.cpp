@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "cost/expression.h"
 #include "nest/index.h"
+#include "nest/points.h"
 
 namespace tilefuse::cost {
 namespace {
@@ -18,12 +19,7 @@ constexpr double kPixels = 8;
 constexpr double kPlainSlots = 6;
 
 // Of a tensor that is read once for each result.
-std::int64_t results_of(const nest::Nest &nest) {
-  std::int64_t results = 1;
-  for (int i = 0; i < nest.output_indices; ++i)
-    results *= nest.indices[at(i)].extent;
-  return results;
-}
+std::int64_t results_of(const nest::Nest &nest) { return points_of(nest, output_indices(nest)); }
 
 // Neighbours that a work-item stores at once: as many of its vector as the result's rows let begin
 // at a multiple of them.

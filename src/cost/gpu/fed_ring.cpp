@@ -6,6 +6,7 @@
 #include "base/index.h"
 #include "cost/expression.h"
 #include "cost/footprint.h"
+#include "nest/points.h"
 #include "schedule/mma/core_feeds.h"
 #include "schedule/wgmma/tile_sums.h"
 #include "schedule/wgmma/wgmma_spread.h"
@@ -14,7 +15,7 @@
 namespace tilefuse::cost {
 
 double taps_of_window(const schedule::Gemm &gemm) {
-  return static_cast<double>(core_steps(gemm) / windows_of_tile(gemm));
+  return static_cast<double>(points_of(gemm.nest, gemm.roles.walked));
 }
 
 namespace {

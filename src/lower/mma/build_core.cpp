@@ -6,6 +6,7 @@
 #include <deque>
 #include <utility>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "lower/expressions.h"
 #include "lower/members.h"
@@ -90,11 +91,8 @@ private:
       rest = b_.div(rest, count);
       return value;
     };
-    const auto tiles = [](std::int64_t count, std::int64_t tile) {
-      return (count + tile - 1) / tile;
-    };
-    const std::int64_t columns = tiles(roles_.channel_points, tile_.columns);
-    const std::int64_t rows = tiles(roles_.points, tile_.rows);
+    const std::int64_t columns = ceil_div(roles_.channel_points, tile_.columns);
+    const std::int64_t rows = ceil_div(roles_.points, tile_.rows);
     const bool by_rows = cx_.schedule.tiles.raster == schedule::Raster::Rows;
     const ExprRef fast = digit(by_rows ? rows : columns);
     const ExprRef slow = digit(by_rows ? columns : rows);

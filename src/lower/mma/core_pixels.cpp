@@ -5,28 +5,16 @@
 
 #include "lower/expressions.h"
 #include "nest/index.h"
+#include "nest/points.h"
 
 namespace tilefuse::lower {
 
-namespace {
-
-bool lies_as_one(const nest::Nest &nest, const nest::Operand &operand,
-                 const std::vector<IndexId> &pixels) {
-  const nest::Linear flat = nest::flat(operand, nest.indices.size());
-  for (std::size_t k = 0; k + 1 < pixels.size(); ++k)
-    if (flat.coeff[pixels[k]] != extent(nest, pixels[k + 1]) * flat.coeff[pixels[k + 1]])
-      return false;
-  return true;
-}
-
-} // namespace
-
 bool pixels_lie_as_one(const Context &cx) {
   const std::vector<IndexId> &pixels = cx.gemm().roles.pixels;
-  return lies_as_one(cx.nest, cx.nest.out, pixels) &&
-         std::all_of(cx.nest.extras.begin(), cx.nest.extras.end(), [&](const nest::Operand &extra) {
-           return lies_as_one(cx.nest, extra, pixels);
-         });
+  const auto lies = [&](const nest::Operand &operand) {
+    return lie_as_one(cx.nest, nest::flat(operand, cx.nest.indices.size()), pixels);
+  };
+  return lies(cx.nest.out) && std::all_of(cx.nest.extras.begin(), cx.nest.extras.end(), lies);
 }
 
 void place_pixel(Context &cx, ExprRef pixel, bool as_one, Stmts &list) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "lower/context.h"
 #include "lower/members.h"
@@ -112,7 +113,7 @@ private:
   BufferId factor_{-1};                            // fragments of the second product
 
   void take_block_apart() {
-    const std::int64_t row_tiles = (two_.roles.points + two_.tile.rows - 1) / two_.tile.rows;
+    const std::int64_t row_tiles = ceil_div(two_.roles.points, two_.tile.rows);
     first_row_ = named("first_row", b_.mul(b_.mod(b_.block(), row_tiles), two_.tile.rows));
     ExprRef rest = b_.div(b_.block(), row_tiles);
     for (const IndexId i : two_.roles.grid) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/wgmma/wgmma_tiles.h"
 
+#include "base/divide.h"
 #include "lower/expressions.h"
 #include "nest/index.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -22,7 +23,7 @@ void WgmmaTiles::place_rows(ExprRef number, Stmts &list) {
   const auto size = [&](IndexId i) { return cx_.schedule.splits[i].tile; };
   std::vector<std::int64_t> counts;
   for (const IndexId i : roles_.pixels)
-    counts.push_back((extent(cx_.nest, i) + size(i) - 1) / size(i));
+    counts.push_back(ceil_div(extent(cx_.nest, i), size(i)));
   const std::vector<ExprRef> digits = digits_of(b_, number, counts);
   for (std::size_t k = counts.size(); k-- > 0;) {
     const IndexId i = roles_.pixels[k];
@@ -55,7 +56,7 @@ void WgmmaTiles::take_apart(ExprRef tile, Stmts &list) {
   place_digits(cx_, plan_.parts, b_.div(rest, slower), "", cx_.origin, list);
 }
 
-std::int64_t WgmmaTiles::most() const { return (grid_.clusters() + apart() - 1) / apart(); }
+std::int64_t WgmmaTiles::most() const { return ceil_div(grid_.clusters(), apart()); }
 
 StmtRef WgmmaTiles::each(ExprRef turn, const std::function<void(ExprRef, Stmts &)> &body) {
   const kernel::VarId tile = b_.variable("tile", {});
@@ -109,7 +110,7 @@ StmtRef WgmmaTiles::each_number(Positions &points, ExprRef begin, ExprRef end, c
 void WgmmaTiles::take_step(ExprRef step, Positions &points, Stmts &list) {
   ExprRef rest = step;
   const auto take = [&](IndexId index, std::int64_t apart) {
-    const ExprRef count = b_.integer((extent(cx_.nest, index) + apart - 1) / apart);
+    const ExprRef count = b_.integer(ceil_div(extent(cx_.nest, index), apart));
     points[index] =
         named(b_, list, "v_" + cx_.nest.indices[index].name, b_.mul(b_.mod(rest, count), apart));
     rest = b_.div(rest, count);

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
+#include "nest/points.h"
 #include "schedule/staging.h"
 
 namespace tilefuse::schedule {
@@ -14,8 +16,6 @@ using nest::Nest;
 
 constexpr std::int64_t kLineChunks = 8;    // 16-byte chunks over all banks
 constexpr std::int64_t kExchangeApart = 8; // elements between rows that are exchanged
-
-std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 } // namespace
 
@@ -51,7 +51,7 @@ std::int64_t core_copy_elems(const Gemm &gemm, int input) {
   const std::int64_t step = gemm.schedule.splits[at(along)].tile;
   const bool packed = is_packed(gemm.schedule.fills[at(input)]);
   const std::int64_t length =
-      packed ? up(extent(gemm.nest, along), step) * step : extent(gemm.nest, along);
+      packed ? round_up(extent(gemm.nest, along), step) : extent(gemm.nest, along);
   for (const std::int64_t bytes : {16, 8, 4}) {
     const std::int64_t elems = bytes / size;
     bool divides = elems > 0 && source.offset % elems == 0 &&
@@ -112,14 +112,11 @@ std::int64_t exchange_elems(const Gemm &gemm) {
 }
 
 std::int64_t windows_of_tile(const Gemm &gemm) {
-  return up(gemm.roles.depth_points, gemm.tile.depth);
+  return ceil_div(gemm.roles.depth_points, gemm.tile.depth);
 }
 
 std::int64_t core_steps(const Gemm &gemm) {
-  std::int64_t steps = windows_of_tile(gemm);
-  for (const IndexId i : gemm.roles.walked)
-    steps *= extent(gemm.nest, i);
-  return steps;
+  return windows_of_tile(gemm) * points_of(gemm.nest, gemm.roles.walked);
 }
 
 } // namespace tilefuse::schedule

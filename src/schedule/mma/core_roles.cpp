@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "nest/index.h"
+#include "nest/points.h"
 #include "schedule/roles.h"
 
 namespace tilefuse::schedule {
@@ -200,8 +201,7 @@ CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<Index
   result.channels.assign(roles.channels.rbegin(), roles.channels.rend());
   if (result.filter_turned)
     result.channels = {result.channel};
-  for (const IndexId i : result.channels)
-    result.channel_points *= extent(nest, i);
+  result.channel_points = points_of(nest, result.channels);
   const auto is_channel = [&](IndexId i) {
     return std::find(result.channels.begin(), result.channels.end(), i) != result.channels.end();
   };

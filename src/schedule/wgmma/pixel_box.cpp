@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/range.h"
@@ -182,7 +183,7 @@ std::optional<nest::Linear> first_of_row(const Gemm &gemm) {
   std::int64_t least = first.constant;
   for (std::size_t i = 0; i < first.coeff.size(); ++i)
     least += std::min<std::int64_t>(0, first.coeff[i] * (gemm.nest.indices[i].extent - 1));
-  first.constant += (std::abs(least) + row.step - 1) / row.step * row.step; // never below 0
+  first.constant += round_up(std::abs(least), row.step); // never below 0
   return first;
 }
 

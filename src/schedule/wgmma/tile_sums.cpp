@@ -9,6 +9,7 @@
 #include "nest/flatten/merge.h"
 #include "nest/flatten/split_index.h"
 #include "nest/index.h"
+#include "nest/points.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
@@ -21,15 +22,6 @@ constexpr std::int64_t kGroupWarps = kGroupItems / kCoreLanes;
 
 nest::Linear flat_out(const Gemm &gemm) {
   return nest::flat(gemm.nest.out, gemm.nest.indices.size());
-}
-
-// Pixels are one number in the result too.
-bool lie_as_one(const Gemm &gemm, const nest::Linear &out) {
-  const std::vector<IndexId> &pixels = gemm.roles.pixels;
-  for (std::size_t i = 0; i + 1 < pixels.size(); ++i)
-    if (out.coeff[pixels[i]] != out.coeff[pixels[i + 1]] * extent(gemm.nest, pixels[i + 1]))
-      return false;
-  return true;
 }
 
 bool reads(const program::Expr &expr, const std::function<bool(int)> &which) {
@@ -168,7 +160,7 @@ bool can_sum_tiles(const Gemm &gemm) {
   const nest::Linear out = flat_out(gemm);
   if (!gemm.roles.grid.empty() || gemm.roles.channels.size() != 1 ||
       out.coeff[gemm.roles.channel] != 1 || gemm.roles.channel_points % gemm.tile.columns != 0 ||
-      (!has_box(gemm) && !lie_as_one(gemm, out)))
+      (!has_box(gemm) && !lie_as_one(gemm.nest, out, gemm.roles.pixels)))
     return false;
   std::int64_t rows = 1;
   for (const TileAxis &axis : tile_axes(gemm)) {

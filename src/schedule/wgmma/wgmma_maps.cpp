@@ -10,6 +10,7 @@
 
 #include "base/index.h"
 #include "nest/index.h"
+#include "nest/points.h"
 #include "schedule/range.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -94,18 +95,12 @@ private:
     for (const nest::Dim &dim : data_.dims)
       if (dim.guarded || moves(dim, walk_.taps, nest_))
         return false;
-    for (std::size_t k = 0; k + 1 < walk_.pixels.size(); ++k)
-      if (flat_.coeff[at(walk_.pixels[k])] !=
-          extent(nest_, walk_.pixels[k + 1]) * flat_.coeff[at(walk_.pixels[k + 1])])
-        return false;
-    return walk_.rows <= kMostBox;
+    return lie_as_one(nest_, flat_, walk_.pixels) && walk_.rows <= kMostBox;
   }
 
   void matrix() {
     map_.offset = flat_.constant;
-    map_.dims = {extent(nest_, walk_.along), 1};
-    for (const IndexId pixel : walk_.pixels)
-      map_.dims.back() *= extent(nest_, pixel);
+    map_.dims = {extent(nest_, walk_.along), points_of(nest_, walk_.pixels)};
     map_.strides = {1, flat_.coeff[at(walk_.pixels.back())]};
     for (const IndexId part : walk_.parts)
       if (flat_.coeff[at(part)] != 0) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "schedule/range.h"
 #include "schedule/wgmma/pixel_box.h"
@@ -46,7 +47,7 @@ std::optional<poly::MemberId> spread_of(const poly::Group &group) {
   return {};
 }
 
-std::int64_t SpreadPlan::rounds() const { return (units() + kGroupItems - 1) / kGroupItems; }
+std::int64_t SpreadPlan::rounds() const { return ceil_div(units(), kGroupItems); }
 
 SpreadPlan spread_plan(const poly::Group &group, const Gemm &gemm, poly::MemberId producer) {
   const nest::Nest &copy = producer_at(group, producer).nest;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
+#include "nest/points.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/pixel_box.h"
 
@@ -15,21 +17,18 @@ using nest::Nest;
 
 constexpr std::int64_t kLeastColumns = 8; // of an instruction, that parts of tiles have
 
-std::int64_t up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
-
 } // namespace
 
 ColumnPlan column_plan(const Gemm &gemm) {
   if (!gemm.roles.data_turned || !gemm.roles.filter_turned) {
-    ColumnPlan plan{.parts = gemm.roles.grid, .columns = gemm.roles.channel_points};
-    for (const IndexId i : gemm.roles.grid)
-      plan.products *= gemm.nest.indices[at(i)].extent;
-    return plan;
+    return {.parts = gemm.roles.grid,
+            .columns = gemm.roles.channel_points,
+            .products = points_of(gemm.nest, gemm.roles.grid)};
   }
   const std::int64_t channels = gemm.nest.indices[at(gemm.roles.channel)].extent;
   const std::int64_t across =
       kPanelBytes / size_bytes(type_of(gemm.nest, gemm.nest.inputs[at(gemm.roles.filter)]));
-  ColumnPlan plan{.panels = up(channels, across)};
+  ColumnPlan plan{.panels = ceil_div(channels, across)};
   plan.columns = plan.panels * across;
   const nest::Linear data =
       nest::flat(gemm.nest.inputs[at(gemm.roles.data)], gemm.nest.indices.size());
@@ -47,14 +46,14 @@ ColumnPlan column_plan(const Gemm &gemm) {
 TileGrid tile_grid(const Gemm &gemm) {
   const ColumnPlan plan = column_plan(gemm);
   TileGrid grid{
-      .rows = 1, .columns = up(plan.columns, gemm.tile.columns), .products = plan.products};
+      .rows = 1, .columns = ceil_div(plan.columns, gemm.tile.columns), .products = plan.products};
   if (has_box(gemm))
     for (const IndexId i : gemm.roles.pixels)
-      grid.rows *= up(gemm.nest.indices[at(i)].extent, gemm.schedule.splits[at(i)].tile);
+      grid.rows *= ceil_div(extent(gemm.nest, i), gemm.schedule.splits[at(i)].tile);
   else
-    grid.rows = up(gemm.roles.points, gemm.tile.rows);
-  grid.cluster_rows = up(grid.rows, gemm.schedule.tiles.cluster_m);
-  grid.cluster_columns = up(grid.columns, gemm.schedule.tiles.cluster_n);
+    grid.rows = ceil_div(gemm.roles.points, gemm.tile.rows);
+  grid.cluster_rows = ceil_div(grid.rows, gemm.schedule.tiles.cluster_m);
+  grid.cluster_columns = ceil_div(grid.columns, gemm.schedule.tiles.cluster_n);
   return grid;
 }
 
@@ -99,8 +98,7 @@ PartSlices part_slices(const Schedule &schedule) {
 }
 
 std::int64_t most_steps(const Gemm &gemm) {
-  const std::int64_t parts = gemm.schedule.tiles.split_k;
-  return (core_steps(gemm) + parts - 1) / parts;
+  return ceil_div(core_steps(gemm), gemm.schedule.tiles.split_k);
 }
 
 std::int64_t joined_elems(const Gemm &gemm) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "schedule/mma/core_pipes.h"
 #include "schedule/range.h"
@@ -71,7 +72,7 @@ std::int64_t window_elems(const Gemm &gemm) {
   const std::int64_t row = ring_row_bytes(gemm);
   const std::int64_t bytes = window_rows(gemm) * row;
   const std::int64_t panels = gemm.tile.row_bytes() / row;
-  return panels * ((bytes + kBoxAlign - 1) / kBoxAlign * kBoxAlign) / gemm.tile.elem_bytes;
+  return panels * round_up(bytes, kBoxAlign) / gemm.tile.elem_bytes;
 }
 
 std::int64_t window_unit(const Schedule &schedule) {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "nest/index.h"
+#include "nest/points.h"
 #include "program/rewrite/rewrite.h"
 #include "schedule/roles.h"
 #include "search/forms/copies.h"
@@ -36,13 +37,6 @@ bool has_both(const Roles &roles, const Nest &) {
   return !roles.channels.empty() && !roles.pixels.empty();
 }
 constexpr std::string_view kBoth = "indices that move the filter alone and the data alone";
-
-std::int64_t points(const std::vector<nest::IndexId> &indices, const Nest &nest) {
-  std::int64_t count = 1;
-  for (const nest::IndexId i : indices)
-    count *= extent(nest, i);
-  return count;
-}
 
 const std::array kAlgorithms = {
     Algorithm{"direct",
@@ -80,7 +74,7 @@ const std::array kAlgorithms = {
               [](FmaForm &form) { return form.first_layer(); },
               [](const Roles &roles, const Nest &nest) {
                 return has_both(roles, nest) && !roles.taps.empty() &&
-                       points(roles.depth, nest) <= kFewChannels;
+                       points_of(nest, roles.depth) <= kFewChannels;
               },
               "at most 4 input channels"},
     Algorithm{"depthwise",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/divide.h"
 #include "schedule/blocks.h"
 #include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -32,7 +33,7 @@ bool copies_early(const nest::Nest &anchor, const Schedule &schedule) {
     return false;
   const std::int64_t clusters = core_blocks(gemm) / schedule.tiles.cluster();
   const std::int64_t tiles = tile_grid(gemm).clusters();
-  return (tiles + clusters - 1) / clusters <= kMostTiles;
+  return ceil_div(tiles, clusters) <= kMostTiles;
 }
 
 // Slices and masks of a cluster take more, operands fetched ahead, and a filter copied early, of

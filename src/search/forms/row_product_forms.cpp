@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
 #include "poly/row_group.h"
@@ -41,8 +42,6 @@ Schedule product_form(const Nest &nest, const CoreOp &op, std::int64_t warps, st
   return schedule;
 }
 
-std::int64_t whole(std::int64_t value, std::int64_t of) { return (value + of - 1) / of * of; }
-
 } // namespace
 
 std::vector<Schedule> row_product_schedules(const poly::Group &group, const Target &target) {
@@ -65,7 +64,7 @@ std::vector<Schedule> row_product_schedules(const poly::Group &group, const Targ
   for (std::int64_t warps = kMostWarps; warps > 0; --warps)
     for (const std::int64_t chunks : {kChunks, kChunks / 2}) {
       const std::int64_t shared = std::lcm(kCoreRows, kCoreLanes * warps / chunks);
-      const std::int64_t keys = whole(poly::row_keys(group), shared);
+      const std::int64_t keys = round_up(poly::row_keys(group), shared);
       Schedule schedule = product_form(group.anchor, *two, warps, columns, keys);
       schedule.fills[at(poly::row_input(group))] = schedule::Fill::Produced;
       schedule.pipes[at(poly::row_input(group))] = {};

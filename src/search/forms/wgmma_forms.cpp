@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 
+#include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/legal.h"
@@ -227,7 +228,7 @@ bool has_taps(const Nest &nest) {
 // instruction is narrow.
 bool suits_swapping(const Nest &nest, const Target &target) {
   const CoreRoles roles = roles_of(nest);
-  const auto tiles = [](std::int64_t points) { return (points + kGroupRows - 1) / kGroupRows; };
+  const auto tiles = [](std::int64_t points) { return ceil_div(points, kGroupRows); };
   return roles.channel_points <= kGroupRows ||
          tiles(roles.points) * tiles(roles.channel_points) <= target.compute_units;
 }
