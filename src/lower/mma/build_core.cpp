@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/mma/build_core.h"
 
-#include <fmt/format.h>
-
 #include <deque>
 #include <utility>
 

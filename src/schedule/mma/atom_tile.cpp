@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -93,6 +91,24 @@ Reason wrong_turned(const Gemm &gemm) {
                      is_rows ? gemm.tile.warp_rows : gemm.tile.warp_columns);
 }
 
+// Whether work-items can store runs of so many neighbouring channels.
+bool stores_runs(const Gemm &gemm, std::int64_t vec) {
+  const CoreRoles &roles = gemm.roles;
+  const std::int64_t channels = roles.channel_points;
+  if (vec < 1 || (roles.channels.size() > 1 && extent(gemm.nest, roles.channel) % vec != 0))
+    return false;
+  if (!is_wgmma(*gemm.core().op))
+    return roles.filter_turned ? vec == kExchangeVec
+                               : vec > 1 && kCoreColumns * vec == gemm.tile.warp_columns;
+  if (gemm.core().swap_ab)
+    return vec == 1 || (vec == kPairs && channels % (kPairs * kHalfRows) == 0 &&
+                        (!roles.filter_turned || has_resident(gemm.schedule)));
+  if (roles.filter_turned)
+    return (vec == kPairs || vec == kPanelVec) && channels % vec == 0;
+  return std::find(kDealtRuns.begin(), kDealtRuns.end(), vec) != kDealtRuns.end() &&
+         gemm.core().op->n % (4 * vec) == 0 && channels % (4 * vec) == 0;
+}
+
 Reason wrong_runs(const Gemm &gemm) {
   const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
   if (stores_runs(gemm, vec))
@@ -110,10 +126,7 @@ Reason wrong_runs(const Gemm &gemm) {
 Reason wrong_box(const Gemm &gemm) {
   if (!is_wgmma(*gemm.core().op) || !has_box(gemm))
     return {};
-  const std::vector<std::int64_t> sizes = pixel_box(gemm).sizes;
-  const std::int64_t points =
-      std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
-  if (points != gemm.core().rows)
+  if (const std::int64_t points = pixel_box(gemm).points(); points != gemm.core().rows)
     return fmt::format("a box of {} pixels for {} rows", points, gemm.core().rows);
   if (gemm.row.used != 1 && gemm.row.held != gemm.row.used * gemm.row.step)
     return fmt::format("{} neighbours in steps of {} are no whole row", gemm.row.used,
@@ -148,23 +161,6 @@ Reason wrong_blocks(const Gemm &gemm) {
 }
 
 } // namespace
-
-bool stores_runs(const Gemm &gemm, std::int64_t vec) {
-  const CoreRoles &roles = gemm.roles;
-  const std::int64_t channels = roles.channel_points;
-  if (vec < 1 || (roles.channels.size() > 1 && extent(gemm.nest, roles.channel) % vec != 0))
-    return false;
-  if (!is_wgmma(*gemm.core().op))
-    return roles.filter_turned ? vec == kExchangeVec
-                               : vec > 1 && kCoreColumns * vec == gemm.tile.warp_columns;
-  if (gemm.core().swap_ab)
-    return vec == 1 || (vec == kPairs && channels % (kPairs * kHalfRows) == 0 &&
-                        (!roles.filter_turned || has_resident(gemm.schedule)));
-  if (roles.filter_turned)
-    return (vec == kPairs || vec == kPanelVec) && channels % vec == 0;
-  return std::find(kDealtRuns.begin(), kDealtRuns.end(), vec) != kDealtRuns.end() &&
-         gemm.core().op->n % (4 * vec) == 0 && channels % (4 * vec) == 0;
-}
 
 std::optional<std::string> wrong_atom_tile(const Gemm &gemm) {
   for (const auto question :

@@ -4,16 +4,12 @@
 // warpgroup, bytes of a row in local memory, neighbouring channels that a work-item stores.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "schedule/mma/core.h"
 
 namespace tilefuse::schedule {
-
-// Whether work-items can store runs of so many neighbouring channels.
-bool stores_runs(const Gemm &gemm, std::int64_t vec);
 
 // Why the instruction cannot compute the tile; nothing when it can.
 std::optional<std::string> wrong_atom_tile(const Gemm &gemm);

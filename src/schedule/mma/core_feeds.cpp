@@ -141,11 +141,8 @@ Reason wrong_registers(const Schedule &schedule, const CoreTile &tile) {
 
 // A window's rows are numbered by its pixels.
 Reason wrong_mapped_window(const Gemm &gemm) {
-  std::int64_t pixels = 1;
-  for (const std::int64_t size : window_box(gemm).sizes)
-    pixels *= size;
-  return pixels == window_rows(gemm) ? wrong_registers(gemm.schedule, gemm.tile)
-                                     : "taps move a window where no pixel does";
+  return window_box(gemm).points() == window_rows(gemm) ? wrong_registers(gemm.schedule, gemm.tile)
+                                                        : "taps move a window where no pixel does";
 }
 
 // Warps that map: of their own, but where those that load find windows beside a resident filter.

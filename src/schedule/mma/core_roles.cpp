@@ -65,26 +65,21 @@ std::optional<IndexId> block_of(const Nest &nest, const Roles &roles, IndexId de
   return {};
 }
 
-// The longest reduced index that moves the data through what is not checked, for a filter that can
-// be packed to lie along it.
-std::optional<IndexId> gathered_depth(const Nest &nest, const Roles &roles) {
+// Along the longest reduced index that moves the data through what is not checked, for a filter that
+// can be packed to lie along it.
+std::optional<Sides> gathered_sides(const Nest &nest, Roles roles) {
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Linear flat = nest::flat(data, nest.indices.size());
   std::optional<IndexId> longest;
   if (!nest.inputs[at(roles.filter)].constant)
-    return longest;
+    return {};
   for (const IndexId i : roles.depth)
     if (flat.coeff[i] > 0 && !is_checked(data, i) &&
         (!longest || extent(nest, i) > extent(nest, *longest)))
       longest = i;
-  return longest;
-}
-
-std::optional<Sides> gathered_sides(const Nest &nest, Roles roles) {
-  const std::optional<IndexId> depth = gathered_depth(nest, roles);
-  if (!depth)
+  if (!longest)
     return {};
-  return Sides{.roles = std::move(roles), .depth = depth, .data_apart = true};
+  return Sides{.roles = std::move(roles), .depth = longest, .data_apart = true};
 }
 
 std::optional<Sides> sides_of(const Nest &nest, Roles roles, bool is_of_wgmma) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -16,6 +18,10 @@ namespace tilefuse::schedule {
 struct PixelBox {
   std::vector<IndexId> indices;
   std::vector<std::int64_t> sizes;
+
+  std::int64_t points() const {
+    return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+  }
 };
 // Whether the tiles of the schedule are boxes of pixels.
 bool has_box(const Gemm &gemm);
