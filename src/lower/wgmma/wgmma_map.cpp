@@ -361,10 +361,7 @@ private:
     panels_.clear();
     for (std::int64_t i = 0; i < tile_.columns; i += panel_columns(tile_))
       panels_.push_back(tiles_.panel(b_.add(tiles_.first_column(), i), list));
-    const kernel::VarId point = b_.variable("point", {});
-    const auto [begin, end] = tiles_.turned_points();
-    list.push_back(b_.loop(point, kernel::ForKind::Serial, begin, end, tile_.depth,
-                           in_turn(turned_step(b_.var(point)))));
+    list.push_back(tiles_.each_point([&](ExprRef point) { return in_turn(turned_step(point)); }));
   }
 };
 

@@ -285,28 +285,25 @@ private:
         panels.push_back(tiles_.panel(
             b_.add(tiles_.first_column(), b_.mul(number(cluster_.row(), filter_panels, i), across)),
             list));
-      const kernel::VarId point = b_.variable("point", {});
-      Stmts step;
-      const std::vector<ExprRef> data =
-          row_base(cx_, tiles_, data_, roles_.depths, b_.var(point), step);
-      const std::vector<ExprRef> filter =
-          row_base(cx_, tiles_, turned_, roles_.depths, b_.var(point), step);
-      step.insert(step.end(), {ring_.wait_empty(), expect(ring_)});
       const auto place = [&](std::int64_t elems, ExprRef panel) {
         return b_.add(b_.mul(ring_.slot(), elems), b_.mul(panel, across * tile_.depth));
       };
-      for (std::int64_t i = 0; i < data_panels; ++i) {
-        const ExprRef panel = number(cluster_.column(), data_panels, i);
-        copy_panel(place(ring_.data_elems(), panel), data_, data,
-                   {b_.add(tiles_.first_row(), b_.mul(panel, across)), {}}, step);
-      }
-      for (std::int64_t i = 0; i < filter_panels; ++i)
-        copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
-                   filter, panels[at(static_cast<int>(i))], step);
-      step.push_back(ring_.advance());
-      const auto [begin, end] = tiles_.turned_points();
-      list.push_back(b_.loop(point, kernel::ForKind::Serial, begin, end, tile_.depth,
-                             b_.block(std::move(step))));
+      list.push_back(tiles_.each_point([&](ExprRef point) {
+        Stmts step;
+        const auto data = row_base(cx_, tiles_, data_, roles_.depths, point, step);
+        const auto filter = row_base(cx_, tiles_, turned_, roles_.depths, point, step);
+        step.insert(step.end(), {ring_.wait_empty(), expect(ring_)});
+        for (std::int64_t i = 0; i < data_panels; ++i) {
+          const ExprRef panel = number(cluster_.column(), data_panels, i);
+          copy_panel(place(ring_.data_elems(), panel), data_, data,
+                     {b_.add(tiles_.first_row(), b_.mul(panel, across)), {}}, step);
+        }
+        for (std::int64_t i = 0; i < filter_panels; ++i)
+          copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
+                     filter, panels[at(i)], step);
+        step.push_back(ring_.advance());
+        return b_.block(std::move(step));
+      }));
     });
     return b_.block({b_.await_earlier(), ring_.start(1), tiles});
   }

@@ -151,20 +151,23 @@ private:
     return exists;
   }
 
+  // What `body` appends, at a row from this work-item's first, where there is such a pixel.
+  StmtRef at_row(std::int64_t row, const std::function<void(Stmts &)> &body) {
+    Stmts list, inside;
+    const ExprRef exists = place_row(row, list);
+    body(inside);
+    list.push_back(b_.branch(exists, b_.block(std::move(inside))));
+    return b_.block(std::move(list));
+  }
+
   // Runs of this work-item's row of one half of a block of 64 rows.
   StmtRef store_row(std::int64_t block, std::int64_t half, std::int64_t first, std::int64_t count) {
-    Stmts list;
-    const std::int64_t columns = slice_.warp_columns;
-    const ExprRef exists = place_row(block * kGroupRows + half * kHalfRows, list);
-    Stmts runs;
-    for (std::int64_t q = first; q < first + count; ++q) {
-      const std::int64_t apart = q * 4 * vec_;
-      const std::int64_t value = (block * group_.halves + half) * columns / 4 + q * vec_;
-      runs.push_back(store_run(b_.add(column_, apart), apart,
-                               b_.load(group_.acc, value, static_cast<int>(vec_))));
-    }
-    list.push_back(b_.branch(exists, b_.block(std::move(runs))));
-    return b_.block(std::move(list));
+    const std::int64_t values = (block * group_.halves + half) * slice_.warp_columns / 4;
+    return at_row(block * kGroupRows + half * kHalfRows, [&](Stmts &runs) {
+      for (std::int64_t q = first; q < first + count; ++q)
+        runs.push_back(store_run(b_.add(column_, q * 4 * vec_), q * 4 * vec_,
+                                 b_.load(group_.acc, values + q * vec_, static_cast<int>(vec_))));
+    });
   }
 
   // A warp's 16 rows, or this block's half of them, of a panel of a block of 64, through a box.
@@ -191,18 +194,14 @@ private:
 
   // Swapped: this work-item's channels of its point number `number`.
   StmtRef store_pixel(std::int64_t number) {
-    Stmts list;
-    const ExprRef exists = place_row(number / 2 * kHalfRows + number % 2, list);
-    Stmts runs;
-    for (std::int64_t block = 0; block < slice_.warp_columns / kGroupRows; ++block)
-      for (std::int64_t run = 0; run < 2 / vec_; ++run) {
-        const std::int64_t apart = block * kGroupRows + run * kHalfRows;
-        const std::int64_t value =
-            block * slice_.warp_rows / 2 + run * slice_.warp_rows / 4 + number;
-        runs.push_back(store_run(b_.add(column_, apart), apart, swapped_run(value, runs)));
-      }
-    list.push_back(b_.branch(exists, b_.block(std::move(runs))));
-    return b_.block(std::move(list));
+    return at_row(number / 2 * kHalfRows + number % 2, [&](Stmts &runs) {
+      for (std::int64_t block = 0; block < slice_.warp_columns / kGroupRows; ++block)
+        for (std::int64_t run = 0; run < 2 / vec_; ++run) {
+          const std::int64_t apart = block * kGroupRows + run * kHalfRows;
+          const std::int64_t value = (2 * block + run) * slice_.warp_rows / 4 + number;
+          runs.push_back(store_run(b_.add(column_, apart), apart, swapped_run(value, runs)));
+        }
+    });
   }
 
   // A warp's 16 rows of a panel of a block of 64: into local memory by pairs, and out by runs.

@@ -93,10 +93,12 @@ StmtRef WgmmaTiles::over(std::span<const IndexId> indices, Positions &points, co
                  is_depth ? depth_step() : 1, inner);
 }
 
-std::pair<ExprRef, ExprRef> WgmmaTiles::turned_points() const {
+StmtRef WgmmaTiles::each_point(const std::function<StmtRef(ExprRef)> &body) {
   const std::int64_t steps = core_steps(cx_.gemm());
-  const ExprRef depth = b_.integer(tile_.depth);
-  return {b_.mul(cluster_.first_step(steps), depth), b_.mul(cluster_.end_step(steps), depth)};
+  const kernel::VarId point = b_.variable("point", {});
+  const StmtRef step = body(b_.var(point));
+  return b_.loop(point, kernel::ForKind::Serial, b_.mul(cluster_.first_step(steps), tile_.depth),
+                 b_.mul(cluster_.end_step(steps), tile_.depth), tile_.depth, step);
 }
 
 StmtRef WgmmaTiles::each_number(Positions &points, ExprRef begin, ExprRef end, const Body &body) {

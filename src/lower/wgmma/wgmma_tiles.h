@@ -53,9 +53,8 @@ public:
   StmtRef each_step(Positions &points, const Body &body);
   // The same over the steps from `begin` to before `end`. Requires no windows.
   StmtRef each_number(Positions &points, ExprRef begin, ExprRef end, const Body &body);
-  // First point of the depth that this block's steps of turned data read, and the one behind its
-  // last.
-  std::pair<ExprRef, ExprRef> turned_points() const;
+  // Loop over the first points of the depth that this block's steps of turned data read.
+  StmtRef each_point(const std::function<StmtRef(ExprRef point)> &body);
   // Sets `points` to step number `step`.
   void take_step(ExprRef step, Positions &points, Stmts &list);
   // The first of a row's pixels that the tap at `points` reads; null: always the first.

@@ -32,7 +32,6 @@ constexpr int kLeastCopied = 4; // windows: one copied, one mapped and two multi
 constexpr std::int64_t kInstructionRegisters = 16;
 constexpr std::int64_t kWindowRegisters = 26; // the same of a window's rows
 constexpr std::int64_t kTwoRings = 8;         // of windows beside a filter that streams
-constexpr std::int64_t kRegisters = 65536;    // of a block
 
 // Whether what the input reads differs between rows of a tile, and not just between blocks and
 // along the rows.
@@ -124,7 +123,7 @@ Reason wrong_feed(const Group &group, const Gemm &gemm, const CoreFeed &feed) {
 // What is left beside those that map: for all of a tile's accumulators, and at launch for those of
 // one instruction.
 Reason wrong_registers(const Schedule &schedule, const CoreTile &tile) {
-  const std::int64_t launch = kRegisters / group_size(schedule) / 8 * 8;
+  const std::int64_t launch = launch_registers(schedule);
   const int math = schedule.roles.math.registers;
   const std::int64_t consumer = math > 0 ? math : launch;
   const bool is_streamed = halo_stages(schedule) > 0 && !has_resident(schedule);
