@@ -8,6 +8,12 @@ namespace tilefuse::lower {
 
 using kernel::Builder;
 
+namespace {
+
+constexpr std::int64_t kChunkBytes = 16; // that swizzles exchange
+
+} // namespace
+
 std::vector<ExprRef> digits_of(Builder &build, ExprRef number,
                                const std::vector<std::int64_t> &sizes) {
   std::vector<ExprRef> digits(sizes.size());
@@ -48,12 +54,13 @@ ExprRef swizzled(Builder &build, const schedule::Swizzle &swizzle, ExprRef chunk
 }
 
 // Chunks are exchanged, and what is inside one is not.
-ExprRef run_in_row(Builder &build, std::int64_t row_bytes, std::int64_t chunk, ExprRef row,
+ExprRef run_in_row(Builder &build, std::int64_t elem_bytes, std::int64_t elems, ExprRef row,
                    std::int64_t apart, ExprRef along) {
-  const ExprRef each = build.integer(chunk);
-  const ExprRef number = build.add(apart / chunk, build.div(along, each));
-  return build.add(build.mul(swizzled(build, schedule::core_swizzle(row_bytes), number, row), each),
-                   build.mod(along, each));
+  const std::int64_t chunk = kChunkBytes / elem_bytes;
+  const schedule::Swizzle swizzle = schedule::core_swizzle(elems * elem_bytes);
+  const ExprRef number = build.add(apart / chunk, build.div(along, chunk));
+  return build.add(build.mul(swizzled(build, swizzle, number, row), chunk),
+                   build.mod(along, chunk));
 }
 
 kernel::MapId declare_map(const Context &cx, const schedule::TensorMap &map, std::string name,

@@ -30,9 +30,9 @@ ExprRef count_if(kernel::Builder &build, ExprRef exists, std::int64_t count);
 // The place in its row at which a chunk of 16 bytes lies in row `row` of local memory.
 ExprRef swizzled(kernel::Builder &build, const schedule::Swizzle &swizzle, ExprRef chunk,
                  ExprRef row);
-// The element of a row of `row_bytes` at which a run lies, `apart` + `along` elements from its first;
-// the one is a multiple of a `chunk` or the other lies in the first of them.
-ExprRef run_in_row(kernel::Builder &build, std::int64_t row_bytes, std::int64_t chunk, ExprRef row,
+// The element of a row of so many at which a run lies, `apart` + `along` elements from its first, that
+// tensor copies leave swizzled; the one is a multiple of 16 bytes or the other lies in the first.
+ExprRef run_in_row(kernel::Builder &build, std::int64_t elem_bytes, std::int64_t elems, ExprRef row,
                    std::int64_t apart, ExprRef along);
 
 // Declares the map by which tensor copies address a tensor: boxes whose rows of `row_bytes` are

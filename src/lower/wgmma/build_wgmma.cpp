@@ -77,7 +77,7 @@ public:
 private:
   using List = std::vector<StmtRef>;
   std::int64_t gatherers() const { // warps
-    return has_loading_warps(cx_.schedule) ? schedule::kGroupItems / kCoreLanes : 0;
+    return has_loading_warps(cx_.schedule) ? schedule::kGroupWarps : 0;
   }
   const WgmmaRing &data_ring() const { return windows_ ? *windows_ : ring_; }
   // Groups multiply in turn.

@@ -7,13 +7,6 @@
 
 namespace tilefuse::lower {
 
-namespace {
-
-constexpr std::int64_t kGroupWarps = schedule::kGroupItems / kCoreLanes;
-constexpr std::int64_t kChunkBytes = 16;
-
-} // namespace
-
 ResultBoxes::ResultBoxes(Context &cx)
     : GemmPart(cx), panel_(schedule::store_panel(cx.gemm())),
       lies_(schedule::result_map(cx.gemm())) {
@@ -24,7 +17,7 @@ ResultBoxes::ResultBoxes(Context &cx)
 }
 
 void ResultBoxes::place_warp(Stmts &list) {
-  const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), kGroupWarps);
+  const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), schedule::kGroupWarps);
   first_ = named(b_, list, "boxes_first", b_.mul(warp, panel_.boxes * panel_.elems()));
 }
 
@@ -40,9 +33,8 @@ StmtRef ResultBoxes::open() {
 
 StmtRef ResultBoxes::put(std::int64_t box, ExprRef row, std::int64_t apart, ExprRef along,
                          ExprRef results) {
-  const std::int64_t chunk = kChunkBytes / panel_.elem_bytes;
   const ExprRef first = b_.add(first_of(box), b_.mul(row, panel_.columns));
-  const ExprRef stands = run_in_row(b_, panel_.row_bytes(), chunk, row, apart, along);
+  const ExprRef stands = run_in_row(b_, panel_.elem_bytes, panel_.columns, row, apart, along);
   return b_.store(buffer_, b_.add(first, stands), results);
 }
 

@@ -15,13 +15,6 @@ namespace tilefuse::lower {
 
 using kernel::MbarrierOp;
 
-namespace {
-
-constexpr std::int64_t kChunkBytes = 16;
-constexpr std::int64_t kSwizzleRows = 8; // after which a swizzle repeats
-
-} // namespace
-
 WgmmaAhead::WgmmaAhead(Context &cx)
     : GemmPart(cx), turns_(cx.schedule.roles.math.instances), buffers_(cx.schedule.extra.stages),
       slots_(std::max(turns_, buffers_)) {
@@ -43,7 +36,7 @@ kernel::LocalRef WgmmaAhead::empty(ExprRef slot) const {
 }
 
 StmtRef WgmmaAhead::init() const {
-  const std::int64_t warps = tile_.warps() * schedule::kGroupItems / kCoreLanes;
+  const std::int64_t warps = tile_.warps() * schedule::kGroupWarps;
   Stmts list;
   for (std::int64_t i = 0; i < slots_; ++i)
     list.push_back(b_.mbarrier({MbarrierOp::Init, full(b_.integer(i)), b_.integer(1)}));
@@ -146,13 +139,13 @@ void WgmmaAhead::place(ExprRef row, ExprRef column, ExprRef along, Stmts &list) 
 }
 
 ExprRef WgmmaAhead::load(int extra, std::int64_t rows, std::int64_t columns, int lanes) const {
+  constexpr std::int64_t kSwizzleRows = 8; // after which a swizzle repeats
   for (const Source &source : sources_) {
     const schedule::AheadOperand &operand = source.operand;
     if (operand.extra != extra)
       continue;
-    const std::int64_t chunk = kChunkBytes / operand.elem_bytes;
     const std::int64_t inside = columns % operand.columns;
-    const ExprRef stands = run_in_row(b_, operand.columns * operand.elem_bytes, chunk,
+    const ExprRef stands = run_in_row(b_, operand.elem_bytes, operand.columns,
                                       b_.add(row_, rows % kSwizzleRows), inside, along_);
     const std::int64_t further = rows * operand.columns + (columns - inside) * tile_.rows;
     return b_.load(source.buffer, b_.add(b_.add(first_, stands), further), lanes);

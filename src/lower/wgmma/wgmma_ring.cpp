@@ -12,10 +12,10 @@ namespace tilefuse::lower {
 WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape shape)
     : GemmPart(context), cluster_(cluster), shape_(std::move(shape)), count_(shape_.count),
       takes_turns_(shape_.has_turns), knows_before_(!shape_.is_kept),
-      warps_(tile_.warps() * schedule::kGroupItems / kCoreLanes),
+      warps_(tile_.warps() * schedule::kGroupWarps),
       mappers_(shape_.is_dealt        ? 1
                : shape_.feeds.empty() ? 0
-                                      : schedule::kGroupItems / kCoreLanes) {
+                                      : schedule::kGroupWarps) {
   using schedule::LocalUse;
   if (shape_.data_elems > 0)
     data_ = declare_local(context, LocalUse::Data);

@@ -13,10 +13,10 @@ namespace tilefuse::lower {
 namespace {
 
 using schedule::kGroupRows;
+using schedule::kGroupWarps;
 using schedule::kHalfRows;
 
 constexpr std::int64_t kWarpRows = 16;
-constexpr std::int64_t kGroupWarps = schedule::kGroupItems / kCoreLanes;
 constexpr std::int64_t kTakenRows = 4; // of a panel, by a warp at a time
 constexpr std::int64_t kTakers = schedule::kPanelColumns / schedule::kPanelVec; // of a row
 

@@ -102,11 +102,10 @@ private:
   }
 
   void place(Stmts &list) {
-    const std::int64_t warps = kGroupItems / kCoreLanes;
     item_ = named(b_, list, "summing", b_.mod(b_.lane(), kCoreLanes));
-    const ExprRef warp = b_.mod(b_.div(b_.lane(), kCoreLanes), warps);
+    const ExprRef warp = b_.mod(b_.div(b_.lane(), kCoreLanes), schedule::kGroupWarps);
     const ExprRef row = b_.div(tile_.group_row, cx_.gemm().tile.warp_rows);
-    const ExprRef place = swapped_ ? row : b_.add(b_.mul(row, warps), warp);
+    const ExprRef place = swapped_ ? row : b_.add(b_.mul(row, schedule::kGroupWarps), warp);
     const ExprRef turn = b_.add(b_.mul(tile_.turn, shares_.warps), place);
     base_ = named(b_, list, "warp_sums", b_.mul(turn, roles_.copies * columns_));
     const ExprRef first = swapped_ ? b_.add(b_.mul(warp, 16), b_.mul(b_.div(item_, 4), vec_))

@@ -18,7 +18,6 @@ namespace {
 
 using nest::Nest;
 constexpr std::int64_t kMostCopies = 4; // sums of a channel that registers hold beside tiles
-constexpr std::int64_t kGroupWarps = kGroupItems / kCoreLanes;
 
 nest::Linear flat_out(const Gemm &gemm) {
   return nest::flat(gemm.nest.out, gemm.nest.indices.size());

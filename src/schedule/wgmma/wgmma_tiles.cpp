@@ -77,8 +77,7 @@ bool deals_kept_filter(const Gemm &gemm) {
 
 std::int64_t storing_warps(const Schedule &schedule) {
   const Core &core = schedule.core;
-  return kGroupItems / kCoreLanes * core.warp_rows * core.warp_columns *
-         schedule.roles.math.instances;
+  return kGroupWarps * core.warp_rows * core.warp_columns * schedule.roles.math.instances;
 }
 
 const CoreOp *wgmma_op_for(const Nest &nest, const WgmmaShape &shape) {

@@ -21,7 +21,8 @@
 
 namespace tilefuse::schedule {
 
-constexpr int kGroupItems = 128;         // work-items of four warps
+constexpr int kGroupItems = 128; // work-items of four warps
+constexpr std::int64_t kGroupWarps = kGroupItems / kCoreLanes;
 constexpr std::int64_t kBoxAlign = 1024; // bytes, of what a tensor copy fills
 
 // How columns of tiles are numbered.
