@@ -103,8 +103,8 @@ constexpr std::array kExclusions = {
               }},
     Exclusion{"resident", "tiles.n", "local memory holds the filter of one tile",
               [](const Gemm &gemm) {
-                const TileGrid grid = tile_grid(gemm);
-                return has_resident(gemm.schedule) && (grid.columns != 1 || grid.products != 1);
+                return has_resident(gemm.schedule) &&
+                       tile_grid(gemm).columns * tile_grid(gemm).products != 1;
               }},
     Exclusion{
         "early", "late",
@@ -117,8 +117,6 @@ constexpr std::array kExclusions = {
 std::span<const Exclusion> exclusions() { return kExclusions; }
 
 std::optional<std::string> excluded(const Gemm &gemm) {
-  if (!is_wgmma(*gemm.core().op))
-    return {};
   for (const Exclusion &pair : kExclusions)
     if (pair.both(gemm))
       return fmt::format("{} and {} exclude each other: {}", pair.one, pair.other, pair.reason);

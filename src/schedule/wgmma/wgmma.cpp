@@ -40,18 +40,14 @@ std::int64_t dealt(const Gemm &gemm) {
 std::vector<Cut> cuts(const Gemm &gemm) {
   const TileOrder &tiles = gemm.schedule.tiles;
   const CoreTile &tile = gemm.tile;
+  const bool in_panels = gemm.roles.data_turned;
+  const std::int64_t panel = kPanelBytes / tile.elem_bytes;
   std::vector<Cut> cuts = {{"columns of an instruction", gemm.core().op->n,
-                            part_slices(gemm.schedule).columns, joined_columns(gemm)}};
-  if (gemm.roles.data_turned) {
-    const std::int64_t panel = kPanelBytes / tile.elem_bytes;
-    cuts.push_back({"rows", tile.rows, tiles.cluster_n, panel});
-    cuts.push_back({"columns", tile.columns, tiles.cluster_m, panel});
-  } else {
-    cuts.push_back({"rows", tile.rows, tiles.cluster_n, kSwizzleRows});
-    if (!gemm.roles.filter_turned)
-      cuts.push_back(
-          {"columns", tile.columns, tiles.cluster_m, std::max(kSwizzleRows, dealt(gemm))});
-  }
+                            part_slices(gemm.schedule).columns, joined_columns(gemm)},
+                           {"rows", tile.rows, tiles.cluster_n, in_panels ? panel : kSwizzleRows}};
+  if (in_panels || !gemm.roles.filter_turned)
+    cuts.push_back({"columns", tile.columns, tiles.cluster_m,
+                    in_panels ? panel : std::max(kSwizzleRows, dealt(gemm))});
   return cuts;
 }
 
@@ -61,8 +57,6 @@ bool divides(std::int64_t count, std::int64_t most) { return count >= 1 && most 
 
 std::optional<std::string> wrong_order(const Gemm &gemm) {
   const TileOrder &tiles = gemm.schedule.tiles;
-  if (!is_wgmma(*gemm.core().op))
-    return {};
   if (!divides(tiles.cluster_m, kMostCluster) || !divides(tiles.cluster_n, kMostCluster) ||
       !divides(tiles.cluster_m * tiles.cluster_n, kMostCluster))
     return fmt::format("clusters of {} x {} blocks; it needs 1, 2 or {} that share tiles",

@@ -27,18 +27,16 @@ bool is_wrong(int registers) {
 }
 
 Reason wrong_registers(const Schedule &schedule) {
-  if (schedule.roles.load.registers == 0 && schedule.roles.math.registers == 0 &&
-      schedule.roles.transform.registers == 0)
+  const auto &[load, transform, math] = schedule.roles;
+  if (load.registers == 0 && math.registers == 0 && transform.registers == 0)
     return {};
-  if (is_wrong(schedule.roles.load.registers) || is_wrong(schedule.roles.math.registers) ||
-      (schedule.roles.transform.groups > 0 && is_wrong(schedule.roles.transform.registers)))
+  if (is_wrong(load.registers) || is_wrong(math.registers) ||
+      (transform.groups > 0 && is_wrong(transform.registers)))
     return fmt::format("{}, {} and {} registers; it needs multiples of {} from {} to {}",
-                       schedule.roles.load.registers, schedule.roles.math.registers,
-                       schedule.roles.transform.registers, kUnit, kLeast, kMost);
+                       load.registers, math.registers, transform.registers, kUnit, kLeast, kMost);
   const int given = launch_registers(schedule) * warp_groups(schedule);
-  const int taken = schedule.roles.load.registers +
-                    multiplying_groups(schedule) * schedule.roles.math.registers +
-                    schedule.roles.transform.groups * schedule.roles.transform.registers;
+  const int taken = load.registers + multiplying_groups(schedule) * math.registers +
+                    transform.groups * transform.registers;
   if (taken > given)
     return fmt::format("{} registers by groups of warps, the launch gives {}", taken, given);
   return {};
@@ -81,8 +79,6 @@ Reason wrong_roles(const Gemm &gemm) {
           : 1;
   if (core.k_inner && blocks <= 1)
     return "k_inner orders instructions of several blocks of 64 rows, and there is one";
-  if (!is_wgmma(*core.op))
-    return {};
   if (Reason reason = outside({"load.lead", gemm.schedule.roles.load.lead, 0, most_lead(gemm)}))
     return reason;
   return wrong_registers(gemm.schedule);
