@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "emit/llvm_harness.h"
+#include "kernel/simulate.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
@@ -255,6 +256,44 @@ TEST(LlvmOps, EveryConversion) {
       }
 }
 
+// What is rounded and cast at once gives what the simulator gives of each operation by itself.
+TEST(LlvmOps, RoundedCastsAreWhatTheirPartsGive) {
+  const auto held = [](Builder &b, ExprRef x, double low, double high) {
+    return b.scalar(ScalarOp::Min,
+                    {b.scalar(ScalarOp::Max, {x, b.real(low, x->type)}), b.real(high, x->type)});
+  };
+  const auto by_sums = [](Builder &b, ExprRef x) {
+    const ExprRef whole = b.real(0x1.8p23, x->type);
+    return b.sub(b.add(x, whole), whole);
+  };
+  using Form = std::function<ExprRef(Builder &, ExprRef)>;
+  const std::vector<Form> forms = {
+      [](Builder &b, ExprRef x) { return b.scalar(ScalarOp::Round, {x}); },
+      [](Builder &b, ExprRef x) {
+        return b.add(b.scalar(ScalarOp::Round, {x}), b.real(12, x->type));
+      },
+      [&](Builder &b, ExprRef x) { return by_sums(b, held(b, x, -200, 300)); },
+      [&](Builder &b, ExprRef x) { // from 0 on, as quantisation holds it
+        return b.add(by_sums(b, held(b, x, -12, 90)), b.real(12, x->type));
+      },
+      [&](Builder &b, ExprRef x) {
+        return b.add(by_sums(b, held(b, x, -5, 90)), b.real(12, x->type));
+      }};
+  for (const DType type : {DType::U8, DType::I8, DType::I16})
+    for (const int lanes : {1, 2, 4, 8, 16})
+      for (std::size_t form = 0; form < forms.size(); ++form) {
+        const Kernel kernel =
+            pointwise({DType::F32}, type, lanes, kElems,
+                      [&](Builder &b, auto args) { return b.cast(forms[form](b, args[0]), type); });
+        std::vector<std::byte> x = pack(DType::F32, samples(DType::F32, 5));
+        const auto bytes = static_cast<std::size_t>(kElems * size_bytes(type));
+        std::vector<std::byte> want(bytes), got(bytes);
+        kernel::simulate(kernel, std::vector<std::span<std::byte>>{x, want});
+        Compiled(kernel).run({x.data(), got.data()});
+        EXPECT_EQ(got, want) << to_string(type) << 'x' << lanes << " form " << form;
+      }
+}
+
 TEST(LlvmOps, HalvesRoundToNearestEven) {
   for (DType to : {DType::F16, DType::BF16}) {
     std::vector<float> in;
@@ -343,9 +382,9 @@ TEST(LlvmMath, PowerIsRounded) {
     bases.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   bases.resize(bases.size() / 16 * 16 + 16, 1.5F);
   std::vector<float> out(bases.size());
-  Compiled compiled(
-      pointwise({DType::F32, DType::F32}, DType::F32, 16, static_cast<std::int64_t>(bases.size()),
-                [](Builder &b, auto args) { return b.scalar(ScalarOp::Pow, args); }));
+  Compiled compiled(pointwise({DType::F32, DType::F32}, DType::F32, 16,
+                              static_cast<std::int64_t>(bases.size()),
+                              [](Builder &b, auto args) { return b.scalar(ScalarOp::Pow, args); }));
   double worst = 0;
   for (const float exponent : special) {
     std::vector<float> exponents(bases.size(), exponent);

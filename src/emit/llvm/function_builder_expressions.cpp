@@ -7,6 +7,7 @@
 #include "base/index.h"
 #include "emit/llvm/dots.h"
 #include "emit/llvm/function_builder.h"
+#include "emit/llvm/rounding.h"
 #include "emit/llvm/scalar_ops.h"
 
 namespace tilefuse::emit::native {
@@ -92,6 +93,8 @@ llvm::Value *FunctionBuilder::node(const kernel::Expr &, const kernel::Dot &dot)
 }
 
 llvm::Value *FunctionBuilder::node(const kernel::Expr &expr, const kernel::Cast &node) {
+  if (const std::optional<RoundedCast> rounded = rounded_cast(expr.type, node))
+    return emit_rounded(ir_, expr.type, *rounded, value(rounded->value));
   return cast(ir_, node.value->type, expr.type, value(node.value));
 }
 
