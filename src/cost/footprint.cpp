@@ -27,7 +27,9 @@ constexpr double kRunsOfAWait = 5;        // side by side, that begin in one ban
 constexpr double kMostBankWaits = 4;
 
 double held_bytes(const Nest &nest, const Schedule &schedule, int input) {
-  return static_cast<double>(size_bytes(schedule::held_type(nest, schedule, input)));
+  const bool is_staged = schedule::is_staged(schedule.fills[at(input)]);
+  return static_cast<double>(size_bytes(is_staged ? held_type(nest, schedule, input)
+                                                  : packed_type(nest, schedule, input)));
 }
 
 Stream in_place(const Nest &nest, const Operand &operand) {
