@@ -7,7 +7,8 @@
 //
 // The vector of one operand has the groups of all lanes next to each other, as a constant that is
 // packed does: [.. c/2][m][2], zeros where c ends. A group of the other is read once and repeated.
-// Both are held in the types that the instruction reads, into which they fit.
+// A work-item has one sum of its own, and reads a group of each. Both operands are held in the
+// types that the instruction reads, into which they fit.
 #pragma once
 
 #include <cstdint>

@@ -71,10 +71,23 @@ Reason wrong_operand(const Nest &nest, const Schedule &schedule, int input) {
   if (apart[index] != 1)
     return fmt::format("neighbours of {} are {} elements apart in input {}", name, apart[index],
                        input);
+  if (schedule.lanes == LaneKind::WorkItem)
+    return {};
   const std::int64_t of_lanes = apart[*lane_index(schedule)];
   if (of_lanes != 0 && of_lanes != schedule.dot->products)
     return fmt::format("groups of neighbouring lanes are {} elements apart in input {}; need {}",
                        of_lanes, input, schedule.dot->products);
+  return {};
+}
+
+// A vector of sums, or work-items of one sum each.
+Reason wrong_sums(const Schedule &schedule, const Target &target) {
+  if (schedule.lanes == LaneKind::WorkItem)
+    return {};
+  const std::int64_t lanes = vector_width(schedule);
+  if (const int most = most_lanes(target, *schedule.dot); lanes < kFewestLanes || lanes > most)
+    return fmt::format("a dot product of {} lanes; the target has {} to {}", lanes, kFewestLanes,
+                       most);
   return {};
 }
 
@@ -89,11 +102,8 @@ Reason wrong_dot(const Nest &nest, const Schedule &schedule, const Target &targe
   if (!fits(nest, op))
     return fmt::format("{} adds products of {} and {}, the nest does not", op.name, to_string(op.a),
                        to_string(op.b));
-  const std::int64_t lanes = vector_width(schedule);
-  if (const int most = most_lanes(target, op);
-      schedule.lanes != LaneKind::Vector || lanes < kFewestLanes || lanes > most)
-    return fmt::format("a dot product of {} lanes; the target has {} to {}", lanes, kFewestLanes,
-                       most);
+  if (Reason reason = wrong_sums(schedule, target))
+    return reason;
   if (stream_registers(schedule) > 0)
     return "an input streams through registers to a dot product";
   if (Reason reason = wrong_group(nest, schedule))

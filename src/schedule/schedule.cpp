@@ -25,6 +25,8 @@ std::optional<IndexId> lane_index(const Schedule &schedule) {
 }
 
 std::optional<IndexId> vector_index(const Schedule &schedule) {
+  if (schedule.lanes == LaneKind::WorkItem && schedule.dot != nullptr)
+    return std::nullopt; // what has `vec` then is a group of neighbours
   return index_with(schedule, schedule.lanes == LaneKind::Vector ? &Split::lane : &Split::vec);
 }
 

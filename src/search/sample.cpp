@@ -257,11 +257,16 @@ void Sampler::stream() {
     stage.stream = random_.chance(60) ? registers : 0;
 }
 
-// Adds several products at once, in vectors of any legal width; loops and tiles stay as drawn.
+// Adds several products at once, in vectors of any legal width; loops and tiles stay as drawn, and
+// work-items as they are.
 void Sampler::multiply_groups(const DotOp &op) {
   std::optional<Schedule> drawn = with_dots(nest_, op, schedule_);
   if (!drawn)
     return;
+  if (drawn->lanes == LaneKind::WorkItem) {
+    schedule_ = *std::move(drawn);
+    return;
+  }
   const IndexId lane = *dot_lanes(nest_, op);
   if (const std::optional<IndexId> had = lane_index(*drawn); had && had != lane)
     std::swap(drawn->splits[*had].lane, drawn->splits[lane].lane);

@@ -253,11 +253,12 @@ Schedule Space::base() const {
   return dot_ == nullptr ? schedule : *search::with_dots(nest_, *dot_, schedule);
 }
 
-// Of the same nest and target, by dot product that the nest can be computed with.
+// Of the same nest and target, by dot product of vectors that the nest can be computed with.
 std::vector<Space> Space::with_dots() const {
   std::vector<Space> spaces;
   for (const DotRate &rate : target_.dots)
-    if (dot_ == nullptr && search::with_dots(nest_, *rate.op, schedule::scalar_schedule(nest_)))
+    if (dot_ == nullptr && target_.lanes == LaneKind::Vector &&
+        search::with_dots(nest_, *rate.op, schedule::scalar_schedule(nest_)))
       spaces.emplace_back(nest_, target_, counts_, rate.op);
   return spaces;
 }

@@ -14,6 +14,7 @@
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/core_forms.h"
+#include "search/forms/dot_forms.h"
 #include "search/forms/fma_forms.h"
 #include "search/forms/named_schedule.h"
 #include "search/forms/part_forms.h"
@@ -52,8 +53,10 @@ public:
 
   void add(std::string_view name, const FormSizes &sizes) {
     search::NamedSchedule named = search::form(name, nest_, target_, sizes);
-    if (named.schedule && is_new(*named.schedule) && !illegal(nest_, *named.schedule, target_))
-      found_.push_back(std::move(*named.schedule));
+    if (!named.schedule)
+      return;
+    add_dots(*named.schedule);
+    add_new(std::move(*named.schedule));
   }
   void add_products();
   void add_product(const FormSizes &sizes);
@@ -64,6 +67,11 @@ public:
 
 private:
   bool is_new(const Schedule &schedule);
+  void add_new(Schedule schedule) {
+    if (is_new(schedule) && !illegal(nest_, schedule, target_))
+      found_.push_back(std::move(schedule));
+  }
+  void add_dots(const Schedule &schedule);
 
   const nest::Nest &nest_;
   const Target &target_;
@@ -82,6 +90,8 @@ std::size_t hash_of(const Schedule &schedule) {
   for (const schedule::Split &split : schedule.splits)
     for (const std::int64_t value : {split.tile, split.keep, split.lane, split.vec})
       add(value);
+  for (const schedule::Fill fill : schedule.fills)
+    add(static_cast<std::int64_t>(fill));
   for (const nest::IndexId index : schedule.order)
     add(to_int(index));
   for (const schedule::Pipe &stage : schedule.pipes)
@@ -95,6 +105,23 @@ bool Forms::is_new(const Schedule &schedule) {
     return false;
   same.push_back(schedule);
   return true;
+}
+
+// The same by dot products, what is staged also read in place.
+void Forms::add_dots(const Schedule &schedule) {
+  for (const DotRate &rate : target_.dots) {
+    const std::optional<Schedule> dots = with_dots(nest_, *rate.op, schedule);
+    if (!dots)
+      continue;
+    add_new(*dots);
+    Schedule in_place = *dots;
+    for (std::size_t k = 0; k < in_place.fills.size(); ++k)
+      if (in_place.fills[k] == schedule::Fill::Local) {
+        in_place.fills[k] = schedule::Fill::Direct;
+        in_place.pipes[k] = {};
+      }
+    add_new(std::move(in_place));
+  }
 }
 
 FormSizes with(FormSizes sizes, bool near, std::int64_t ring) {

@@ -220,8 +220,6 @@ Row read_row(std::string_view text, const std::string &file) {
                 fmt::format("backend is {}, need \"llvm\", \"opencl\" or \"cuda\"",
                             tilefuse::quoted(backend)),
                 row.at("backend"));
-  if (!row.target.dots.empty() && row.target.lanes != LaneKind::Vector)
-    throw Error(ErrorCode::Io, "dot products need lanes \"vector\"", row.at("dots"));
   if (const std::optional<Wrong> wrong = wrong_feature(row.target))
     throw Error(ErrorCode::Io,
                 fmt::format("feature '{}' needs {}", to_string(wrong->feature), wrong->need),

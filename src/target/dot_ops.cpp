@@ -10,6 +10,8 @@ namespace {
 constexpr std::array kOps = std::to_array<DotOp>({
     {"dot2.s16.s16.s32", 2, DType::I16, DType::I16, DType::I32},
     {"dot4.u8.s8.s32", 4, DType::U8, DType::I8, DType::I32},
+    {"dot4.s8.s8.s32", 4, DType::I8, DType::I8, DType::I32},
+    {"dot4.u8.u8.s32", 4, DType::U8, DType::U8, DType::I32},
 });
 
 } // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dot products of vector instruction sets as data: one row per instruction says how many products
-// of neighbouring elements each lane of the sum adds, and of which types. Simulation, packing,
-// schedules and code derive from these rows; which of them a target has, and how fast, its own row
-// says (`dots`).
+// Dot products as data: a row per instruction says how many products of neighbours each lane of the
+// sum adds, and of which types; a work-item has one lane. x86: vpmaddwd, vpdpbusd; NVIDIA: dp4a;
+// OpenCL: cl_khr_integer_dot_product. Simulation, packing, schedules and code derive from the rows;
+// which of them a target has, and how fast, its own row says (`dots`).
 //
 //   dot2.s16.s16.s32   sum[l] += a[2l] * b[2l] + a[2l + 1] * b[2l + 1]
 //

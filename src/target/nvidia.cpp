@@ -35,6 +35,11 @@ int nvidia_generation(const Target &target) {
   return generation;
 }
 
+bool has_dp4a(int generation) {
+  constexpr int kFirst = 61, kWithout = 62;
+  return generation >= kFirst && generation != kWithout;
+}
+
 Features of_generation(Features features, int generation) {
   for (const Since &since : kSince)
     if (generation < since.first || generation > since.last)

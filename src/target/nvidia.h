@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generations of NVIDIA's GPUs, ten times the compute capability. For this folder and the devices
-// that report themselves; others ask for a feature (target/features.h).
+// Generations of NVIDIA's GPUs, ten times the compute capability. For this folder, the devices that
+// report themselves and what writes assembly; others ask for a feature (target/features.h).
 #pragma once
 
 #include "target/target.h"
@@ -13,5 +13,8 @@ int nvidia_generation(const Target &target);
 // Those of the features that this generation has (0: a device of another vendor): a row may be of
 // another one than the device. Features that no generation adds or drops stay.
 Features of_generation(Features features, int generation);
+
+// Whether it has dp4a, the dot products of four bytes (PTX ISA, integer arithmetic instructions).
+bool has_dp4a(int generation);
 
 } // namespace tilefuse

@@ -48,7 +48,7 @@ struct Target {
   bool fp16_math = false;
   bool fp64 = true;
   Features features;
-  std::vector<DotRate> dots; // dot products that vectors have, in the order of their table
+  std::vector<DotRate> dots; // dot products that it has, in the order of their table
   std::string rates_like;    // the row that the rates are of; "": none are stated
   Rates rates;
 

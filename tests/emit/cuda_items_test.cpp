@@ -3,15 +3,20 @@
 // without spilling.
 #include <numeric>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "emit/c/cuda.h"
 #include "emit/cuda_checks.h"
 #include "emit/emitter.h"
+#include "kernel/text/text.h"
 #include "lower/pipeline.h"
 #include "lower/random_nests.h"
+#include "schedule/text.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/named_schedule.h"
+#include "search/pick.h"
 #include "support/sampling.h"
 
 namespace tilefuse::emit {
@@ -51,6 +56,48 @@ TEST(Cuda, RingsOfWorkItemsCompile) {
                                                cuda_target()));
   EXPECT_NE(packages[0].code.find("cp.async.cg"), std::string::npos);
   expect_clean(packages);
+}
+
+// Every row of bytes is one instruction of a work-item.
+TEST(Cuda, DotProductsCompile) {
+  std::vector<Package> packages;
+  for (const DotOp &op : dot_ops()) {
+    const kernel::Kernel kernel = kernel::parse_kernel(
+        fmt::format(R"(
+kernel dots blocks 1 block_size 32 {{
+  global const x {0}[128]
+  global const w {1}[{2}]
+  global y i32[32]
+  y[lane] = {3}(x[lane * {4} .. {4}], w[lane * {4} .. {4}], y[lane])
+}})",
+                    to_string(op.a), to_string(op.b), 32 * op.products, op.name, op.products));
+    if (size_bytes(op.a) > 1) {
+      EXPECT_THROW(make_cuda_emitter()->emit(kernel, cuda_target()), Error);
+      continue;
+    }
+    packages.push_back(make_cuda_emitter()->emit(kernel, cuda_target()));
+    EXPECT_NE(packages.back().code.find("dp4a."), std::string::npos);
+  }
+  EXPECT_EQ(packages.size(), 3u);
+  expect_clean(packages);
+}
+
+// What search picks for bytes on a GPU without matrix units.
+TEST(Cuda, ProductsOfBytesCompile) {
+  const poly::Group group{nest::parse_nest(R"(nest conv {
+    index y 28, x 28, m 128 | r 3, s 3, c 64
+    slot 0 u8 50176, 1 i8 73728, 2 i32 100352
+    acc i32 = sum mul
+    in 0 + 0 [y + r - 1:28?*1792, x + s - 1:28?*64, c:64*1]
+    in 1 + 0 const [m:128*576, c:64*9, r:3*3, s:3*1]
+    out 2 + 0 [y:28*3584, x:28*128, m:128*1]
+    post acc
+  })")};
+  Target target = testing::target_row("cuda_sm80");
+  target.features = {Feature::LaunchQueue, Feature::EitherLanes};
+  const schedule::Schedule picked = search::pick(group.anchor, target);
+  ASSERT_NE(picked.dot, nullptr) << schedule::to_text(group.anchor, picked);
+  expect_clean({make_cuda_emitter()->emit(lower::lower(group, picked, target), target)});
 }
 
 } // namespace

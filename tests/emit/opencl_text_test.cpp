@@ -118,6 +118,36 @@ kernel copies blocks 1 block_size 32 {
     EXPECT_NE(code.find(line), std::string::npos) << code;
 }
 
+// One sum of each work-item: by the extension's function, or on NVIDIA's devices by assembly.
+TEST(OpenclText, DotProductsOfBytes) {
+  const kernel::Kernel kernel = kernel::parse_kernel(R"(
+kernel dot blocks 1 block_size 8 {
+  global const b0 u8[32]
+  global const b1 i8[32]
+  global b2 i32[8]
+  b2[lane] = dot4.u8.s8.s32(b0[lane * 4 .. 4], b1[lane * 4 .. 4], 7)
+})");
+  Target target = target_with(LaneKind::WorkItem);
+  const std::string code = make_opencl_emitter()->emit(kernel, target).code;
+  EXPECT_NE(code.find("#pragma OPENCL EXTENSION cl_khr_integer_dot_product : enable\n"),
+            std::string::npos);
+  EXPECT_NE(code.find("b2[lane] = (dot_4x8packed_us_int(as_uint(vload4(0, b0 + lane * 4)), "
+                      "as_uint(vload4(0, b1 + lane * 4))) + 7);"),
+            std::string::npos)
+      << code;
+  target.isa = "CL1.2 sm_75";
+  const std::string nvidia = make_opencl_emitter()->emit(kernel, target).code;
+  EXPECT_EQ(nvidia.find("#pragma OPENCL EXTENSION"), std::string::npos);
+  EXPECT_NE(
+      nvidia.find(R"(asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c)))"),
+      std::string::npos)
+      << nvidia;
+  EXPECT_NE(nvidia.find("b2[lane] = tf_dp4a_u32_s32(as_uint(vload4(0, b0 + lane * 4)), "
+                        "as_uint(vload4(0, b1 + lane * 4)), 7);"),
+            std::string::npos)
+      << nvidia;
+}
+
 TEST(OpenclText, WorkItemsWithLocalMemory) {
   const Package package = emitted(R"(
 kernel turn blocks 4 block_size 64 flops 256 bytes 2048 {

@@ -30,6 +30,15 @@ std::string text_of(const DotOp &op) {
                      to_string(op.a), to_string(op.b), op.products, elems, kLanes, op.name);
 }
 
+// The same by work-items of one sum each.
+std::string items_of(const DotOp &op) {
+  return fmt::format("kernel dot blocks 1 block_size {4} {{\n"
+                     "  global const x {0}[{2}]\n  global const w {1}[{3}]\n  global y i32[{4}]\n"
+                     "  y[lane] = {5}(x[0 .. {2}], w[lane * {2} .. {2}], 5)\n}}\n",
+                     to_string(op.a), to_string(op.b), op.products, kLanes * op.products, kLanes,
+                     op.name);
+}
+
 std::vector<std::byte> elements(DType type, int count, int shift) {
   const std::vector<double> values = {lowest(type),  highest(type), 1,
                                       highest(type), lowest(type),  0};
@@ -48,8 +57,9 @@ std::int32_t expected(const DotOp &op, const void *x, const void *w, int lane) {
 
 TEST(Dot, EveryRowAddsExactProducts) {
   for (const DotOp &op : dot_ops())
-    for (int shift = 0; shift < 6; ++shift) {
-      const Kernel kernel = parse_kernel(text_of(op));
+    for (int turn = 0; turn < 12; ++turn) {
+      const int shift = turn / 2;
+      const Kernel kernel = parse_kernel(turn % 2 == 0 ? text_of(op) : items_of(op));
       EXPECT_EQ(to_text(parse_kernel(to_text(kernel))), to_text(kernel));
       auto x = elements(op.a, op.products, shift);
       auto w = elements(op.b, kLanes * op.products, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of bytes on processors: the search reaches dot products, and their sums are exact for
-// the largest and smallest elements, simulated and run.
+// Products of bytes: the search reaches dot products, and their sums are exact for the largest and
+// smallest elements, simulated and run.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -84,11 +84,14 @@ const DotOp *fastest_dot(const nest::Nest &nest, const Target &target) {
 
 TEST(Dots, EveryTargetMultipliesBytesWithItsFastest) {
   int checked = 0;
-  for (const Target &row : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
+  for (Target row : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
     for (const Conv &problem : row.dots.empty() ? std::vector<Conv>{} : problems()) {
+      row.features = row.features.without({Feature::MatrixUnits, Feature::WarpgroupMatrix});
       const nest::Nest nest = nest_of(problem);
       const KernelCase made = extreme_case(nest, row);
-      EXPECT_EQ(made.schedule.dot, fastest_dot(nest, row))
+      // Work-items fill up no group: what is staged by bytes costs more than it saves.
+      const bool may_differ = row.lanes == LaneKind::WorkItem && problem.c % 4 != 0;
+      EXPECT_TRUE(may_differ || made.schedule.dot == fastest_dot(nest, row))
           << row.name << "\n"
           << to_text(nest) << schedule::to_text(nest, made.schedule);
       const Reference reference(made);
@@ -96,7 +99,7 @@ TEST(Dots, EveryTargetMultipliesBytesWithItsFastest) {
       EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
       ++checked;
     }
-  EXPECT_GE(checked, 16);
+  EXPECT_GE(checked, 90);
 }
 
 TEST(Dots, TheProcessorAddsExactly) {

@@ -159,6 +159,26 @@ TEST(OpenclTarget, RowOfTheVendorThenOfTheKindThenBuiltIn) {
   EXPECT_FALSE(built_in.fp64);
 }
 
+// A row's dot products of bytes are a device's that reports their extension, or NVIDIA's from
+// compute capability 6.1 on.
+TEST(OpenclTarget, DotProductsAreThoseThatTheDeviceHas) {
+  Target row;
+  row.name = "opencl_nvidia";
+  row.backend = "opencl";
+  row.lanes = LaneKind::WorkItem;
+  row.dots = {{find_dot_op("dot4.u8.s8.s32"), 400}};
+  OpenclDeviceInfo info = invented()[1];
+  EXPECT_TRUE(target_of(info, {row}).dots.empty());
+  for (const auto &[generation, has] :
+       {std::pair{60, false}, {61, true}, {62, false}, {90, true}}) {
+    info.nvidia_generation = generation;
+    EXPECT_EQ(!target_of(info, {row}).dots.empty(), has) << generation;
+  }
+  info.nvidia_generation = 0;
+  info.byte_dots = true;
+  EXPECT_EQ(target_of(info, {row}).dots, row.dots);
+}
+
 TEST(OpenclTarget, ProcessorFollowsItsVectors) {
   Target narrow;
   narrow.name = "opencl_cpu";

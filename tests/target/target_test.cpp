@@ -184,9 +184,6 @@ TEST(Target, MistakesNameFileAndLine) {
             "d.toml:3:8: key 'dots' needs dot products among dot2.s1");
   EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\ndots = { \"dot2.s16.s16.s32\" = 0 }\n"),
             "d.toml:3:31: key 'dots' needs a number above 0");
-  EXPECT_EQ(mistake("name = \"d\"\nbackend = \"opencl\"\nlanes = \"workitem\"\n"
-                    "dots = { \"dot2.s16.s16.s32\" = 1 }\n"),
-            "d.toml:4:8: dot products need lanes \"vector\"");
   EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\nrates = 3\n"),
             "d.toml:3:1: unknown key 'rates'");
   EXPECT_EQ(mistake("name = \"d\"\nbackend = \"llvm\"\n[rates]\nclock = 3\n"),

@@ -74,6 +74,7 @@ private:
   bool moves_vector(const Operand &operand) const;
   double result_slots() const;
   double term_slots() const;
+  double product_slots() const;
   void add_operands(Block &block) const;
   void add_results(Block &block) const;
   void add_lane_rounds(Block &block) const;
@@ -217,6 +218,14 @@ double WorkItemModel::term_slots() const {
   });
 }
 
+// Of the sum of a point, in multiply-adds: a dot product takes as many as start while it does.
+double WorkItemModel::product_slots() const {
+  if (schedule_.dot == nullptr)
+    return nest_.agg == program::Agg::Sum ? 1 : 2;
+  return schedule_.dot->products * target_.gflops_per_unit /
+         find_dot(target_, *schedule_.dot)->gops_per_unit;
+}
+
 bool WorkItemModel::moves_vector(const Operand &operand) const {
   const std::optional<IndexId> vector = vector_index(schedule_);
   return vector && moves(operand, *vector);
@@ -306,8 +315,8 @@ WorkItemModel::Block WorkItemModel::block() const {
   const double accumulators = accumulates ? this->accumulators() : 0;
   const double spilled = spilled_registers();
   const double body = std::max(unrolled(), kUnrolled);
-  block.point += accumulators * ((nest_.agg == program::Agg::Sum ? 1 : 2) + term_slots()) +
-                 2 * spilled + kLoopInstructions / body;
+  block.point +=
+      accumulators * (product_slots() + term_slots()) + 2 * spilled + kLoopInstructions / body;
   const double points = steps() * reduced_points();
   block.issue += warps_ * points * block.point;
   block.wavefronts += warps_ * points * 2 * spilled;

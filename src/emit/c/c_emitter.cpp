@@ -31,9 +31,8 @@ std::string CEmitter::word(const kernel::Type &, const std::string &) const {
   refuse("a fragment of a matrix instruction");
 }
 
-std::string CEmitter::dot(const DotOp &op, int, const std::string &, const std::string &,
-                          const std::string &) const {
-  refuse(fmt::format("'{}'", op.name));
+std::string CEmitter::dot(CContext &, const kernel::Dot &node, int lanes) const {
+  refuse(fmt::format("'{}' of {} lanes", node.op->name, lanes));
 }
 
 std::string CEmitter::repeat(const kernel::Type &, const kernel::Type &,

@@ -110,8 +110,7 @@ public:
   virtual std::string word(const kernel::Type &type, const std::string &value) const;
   // c and the products of neighbours in a and in b, of so many lanes; Error{Unsupported} where the
   // language has none.
-  virtual std::string dot(const DotOp &op, int lanes, const std::string &a, const std::string &b,
-                          const std::string &c) const;
+  virtual std::string dot(CContext &cx, const kernel::Dot &node, int lanes) const;
   // A vector over and over; likewise.
   virtual std::string repeat(const kernel::Type &from, const kernel::Type &to,
                              const std::string &value) const;

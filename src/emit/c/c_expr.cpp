@@ -373,10 +373,7 @@ struct Visitor {
   }
   std::string operator()(const kernel::Scalar &node) { return scalar_text(cx, type, node); }
   std::string operator()(const kernel::Fma &node) { return fma_text(cx, type, node); }
-  std::string operator()(const kernel::Dot &node) {
-    return cx.language.dot(*node.op, type.lanes, expression(cx, node.a), expression(cx, node.b),
-                           expression(cx, node.c));
-  }
+  std::string operator()(const kernel::Dot &node) { return cx.language.dot(cx, node, type.lanes); }
   std::string operator()(const kernel::Cast &node) { return cast_text(cx, type, node); }
   std::string operator()(const kernel::Broadcast &node) { return broadcast_text(cx, type, node); }
   std::string operator()(const kernel::Load &node) { return load_text(cx, type, node); }

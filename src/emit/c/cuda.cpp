@@ -22,6 +22,7 @@
 #include "emit/c/cuda_intrinsics.h"
 #include "emit/c/cuda_prologue.h"
 #include "emit/c/cuda_tensor_prologue.h"
+#include "emit/c/nvidia_asm.h"
 #include "kernel/walk.h"
 #include "target/features.h"
 
@@ -141,6 +142,10 @@ public:
   std::string word(const Type &type, const std::string &value) const override {
     return type.elem == DType::F32 ? fmt::format("__float_as_uint({})", value)
                                    : fmt::format("tf_word{}({})", form(type.elem), value);
+  }
+
+  std::string dot(CContext &cx, const kernel::Dot &node, int lanes) const override {
+    return lanes == 1 ? nvidia_dot(cx, node, "{}.w[0]") : CEmitter::dot(cx, node, lanes);
   }
 
   bool has_round_convert(const CContext &cx) const override {

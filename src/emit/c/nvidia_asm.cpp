@@ -6,9 +6,12 @@
 #include "emit/c/c_align.h"
 #include "emit/c/c_expr.h"
 #include "emit/c/c_names.h"
+#include "target/dtype_traits.h"
 
 namespace tilefuse::emit {
 namespace {
+
+constexpr int kBytesOfWord = 4;
 
 // Bytes of an asynchronous copy that exist.
 std::string copied_bytes(CContext &cx, const kernel::AsyncCopy &node, const NvidiaCopy &words) {
@@ -42,6 +45,24 @@ std::string nvidia_commit() { return "asm volatile(\"cp.async.commit_group;\" ::
 
 std::string nvidia_wait(const kernel::AsyncWait &node) {
   return fmt::format("asm volatile(\"cp.async.wait_group {};\" ::: \"memory\");", node.pending);
+}
+
+std::string nvidia_dot(CContext &cx, const kernel::Dot &node, std::string_view as_word) {
+  const DotOp &op = *node.op;
+  if (op.products != kBytesOfWord)
+    cx.language.refuse(fmt::format("'{}'", op.name));
+  const auto type = [](DType elem) { return traits(elem).is_signed ? "s32" : "u32"; };
+  const std::string name = fmt::format("tf_dp4a_{}_{}", type(op.a), type(op.b));
+  cx.helpers.emplace(name,
+                     fmt::format("{} int {}(uint a, uint b, int c) {{ int d; asm(\"dp4a.{}.{} "
+                                 "%0, %1, %2, %3;\" : \"=r\"(d) : \"r\"(a), \"r\"(b), "
+                                 "\"r\"(c)); return d; }}\n",
+                                 cx.words().helper, name, type(op.a), type(op.b)));
+  const auto word = [&](kernel::ExprRef value) {
+    return fmt::format(fmt::runtime(as_word), expression(cx, value));
+  };
+  return fmt::format("{}({}, {}, {})", name, word(node.a), word(node.b),
+                     bare(expression(cx, node.c)));
 }
 
 TicketText ticket_text(CContext &cx, const kernel::Ticket &node) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inline assembly that CUDA C++ and NVIDIA's OpenCL C share: asynchronous copies, and tickets from
-// compute capability 7.0 on (what lies behind a barrier in front of one is seen by whoever takes a
+// Inline assembly that CUDA C++ and NVIDIA's OpenCL C share: asynchronous copies, dot products, and
+// tickets from compute capability 7.0 on (what lies behind a barrier in front of one is seen by whoever takes a
 // later one).
 #pragma once
 
@@ -18,6 +18,10 @@ struct NvidiaCopy {
 std::string nvidia_copy(CContext &cx, const kernel::AsyncCopy &node, const NvidiaCopy &words);
 std::string nvidia_commit();
 std::string nvidia_wait(const kernel::AsyncWait &node);
+
+// Four products and a sum by dp4a, from compute capability 6.1 on; `as_word` makes a vector of four
+// bytes a word.
+std::string nvidia_dot(CContext &cx, const kernel::Dot &node, std::string_view as_word);
 
 std::string nvidia_ticket(CContext &cx, const kernel::Ticket &node);
 

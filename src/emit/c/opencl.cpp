@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenCL C 1.2 for the C-like printer. Halves are read and written by vload_half and vstore_half,
-// which every device has; no extension but cl_khr_fp64 is used, and that only where a kernel has
-// doubles.
+// which every device has; no extensions but cl_khr_fp64 and cl_khr_integer_dot_product are used, and
+// these only where a kernel has doubles or dot products.
 #include "emit/c/opencl.h"
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "emit/c/c_align.h"
+#include "emit/c/c_expr.h"
 #include "emit/c/c_guarded.h"
 #include "emit/c/c_like.h"
 #include "emit/c/c_names.h"
@@ -20,6 +21,7 @@
 #include "kernel/build.h"
 #include "kernel/intrinsics.h"
 #include "target/features.h"
+#include "target/nvidia.h"
 #include "target/tickets.h"
 
 namespace tilefuse::emit {
@@ -44,7 +46,9 @@ constexpr CWords kWords = {
 // As NVIDIA's compiler takes inline assembly: the value of a pointer is its address in its space.
 constexpr NvidiaCopy kCopy = {.to = "\"l\"({})", .copied = "clamp((int)({}), 0, {})"};
 
-// What compilers for processors have beside the language (runtime/opencl/opencl_target.h).
+// What compilers for processors have beside the language (runtime/opencl/opencl_target.h), and what
+// the extension adds for one sum.
+constexpr std::string_view kDotExtension = "cl_khr_integer_dot_product";
 struct DotFunction {
   std::string_view op;
   int lanes = 0;
@@ -54,6 +58,9 @@ struct DotFunction {
 constexpr std::array kDots = std::to_array<DotFunction>({
     {"dot2.s16.s16.s32", 4, "__builtin_ia32_pmaddwd128"},
     {"dot2.s16.s16.s32", 8, "__builtin_ia32_pmaddwd256"},
+    {"dot4.u8.s8.s32", 1, "dot_4x8packed_us_int"},
+    {"dot4.s8.s8.s32", 1, "dot_4x8packed_ss_int"},
+    {"dot4.u8.u8.s32", 1, "(int)dot_4x8packed_uu_uint"},
 });
 
 std::string pointer(const std::string &base, const std::string &index) {
@@ -188,12 +195,23 @@ public:
                          : fmt::format("convert_{}({})", to_name, value);
   }
 
-  std::string dot(const DotOp &op, int lanes, const std::string &a, const std::string &b,
-                  const std::string &c) const override {
-    for (const DotFunction &function : kDots)
-      if (function.op == op.name && function.lanes == lanes)
-        return fmt::format("({}({}, {}) + {})", function.name, bare(a), bare(b), c);
-    return CEmitter::dot(op, lanes, a, b, c);
+  std::string dot(CContext &cx, const kernel::Dot &node, int lanes) const override {
+    if (lanes == 1 && nvidia_generation(cx.target) > 0)
+      return nvidia_dot(cx, node, "as_uint({})");
+    for (const DotFunction &function : kDots) {
+      if (function.op != node.op->name || function.lanes != lanes)
+        continue;
+      if (lanes == 1)
+        cx.helpers.emplace(kDotExtension,
+                           fmt::format("#pragma OPENCL EXTENSION {} : enable\n", kDotExtension));
+      const std::string_view as_word = lanes == 1 ? "as_uint({})" : "{}";
+      const auto operand = [&](kernel::ExprRef value) {
+        return fmt::format(fmt::runtime(as_word), bare(expression(cx, value)));
+      };
+      return fmt::format("({}({}, {}) + {})", function.name, operand(node.a), operand(node.b),
+                         expression(cx, node.c));
+    }
+    return CEmitter::dot(cx, node, lanes);
   }
 
   // A group of neighbours is repeated as one whole number of its size.

@@ -145,8 +145,10 @@ std::optional<KernelCase> draw_dot_case(const Tapes &tapes, const Target &target
 
 std::optional<KernelCase> draw_dot_case(const Tapes &tapes) {
   Random targets(tapes.schedule);
-  Target target = random_target(targets, LaneKind::Vector);
-  target.vector_f32 = 16;
+  constexpr int kOfVectors = 70; // of 100
+  Target target =
+      random_target(targets, targets.chance(kOfVectors) ? LaneKind::Vector : LaneKind::WorkItem);
+  target.vector_f32 = target.lanes == LaneKind::Vector ? 16 : target.vector_f32;
   for (const DotOp &op : dot_ops())
     target.dots.push_back({&op, 4 * target.gflops_per_unit});
   return draw_dot_case(tapes, target);

@@ -78,7 +78,7 @@ struct Instructions {
   std::string_view name;
   std::string_view target;
   std::string_view isa; // LLVM's processor and features
-  bool has_byte_dots;
+  bool has_byte_dots;   // vpdpbusd
   int vector_f32;
   int vector_registers;
   std::string (*missing)();
@@ -145,9 +145,11 @@ Target host_target(int threads, std::string_view instructions) {
   // Two fused multiply-adds per cycle.
   target.gflops_per_unit = target.vector_f32 * 4 * kAssumedGhz;
   target.features = {tilefuse::Feature::PrefetchHints};
-  for (const DotOp &op : dot_ops())
+  for (const std::string_view name : {"dot2.s16.s16.s32", "dot4.u8.s8.s32"}) {
+    const DotOp &op = *find_dot_op(name);
     if (op.products == 2 || row.has_byte_dots)
       target.dots.push_back({&op, gops_of(op, target, row.has_byte_dots)});
+  }
   return target;
 }
 

@@ -16,6 +16,7 @@ using cuda::DriverApi;
 
 constexpr std::string_view kRowPrefix = "cuda_sm";
 constexpr int kHopper = 9;
+constexpr double kAssumedGhz = 1.5; // of a device that does not say
 
 // Used where devices/ has no row; with the rates of another.
 Target generic_target(const Target *row) {
@@ -63,6 +64,18 @@ Target nearest_row(int wanted, const std::vector<Target> &rows) {
 int lanes_per_multiprocessor(int major, int minor) {
   const bool is_wide = major >= kHopper || (major == 8 && minor != 0) || major < 6;
   return is_wide ? 128 : 64;
+}
+
+// Dot products of bytes that a multiprocessor starts per cycle: half as many as an H200 starts
+// multiply-adds, by measurements (devices/cuda_sm90.toml), as many as one of 64 lanes does.
+constexpr double kDotsPerCycle = 64;
+
+std::vector<DotRate> byte_dots(int generation, double gigahertz) {
+  std::vector<DotRate> dots;
+  for (const DotOp &op : dot_ops())
+    if (has_dp4a(generation) && size_bytes(op.a) == 1)
+      dots.push_back({&op, 2 * op.products * kDotsPerCycle * gigahertz});
+  return dots;
 }
 
 int attribute(const DriverApi &api, cuda::Attribute which, int device) {
@@ -120,6 +133,7 @@ Target target_of(const CudaDeviceInfo &info, const std::vector<Target> &rows) {
   if (info.clock_khz > 0)
     target.gflops_per_unit =
         2e-6 * info.clock_khz * lanes_per_multiprocessor(info.major, info.minor);
+  target.dots = byte_dots(generation, info.clock_khz > 0 ? 1e-6 * info.clock_khz : kAssumedGhz);
   if (info.memory_clock_khz > 0 && info.memory_bus_bits > 0)
     target.gbytes_per_s = 2e-6 * info.memory_clock_khz * info.memory_bus_bits / 8;
   return target;

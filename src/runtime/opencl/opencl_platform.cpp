@@ -81,6 +81,7 @@ OpenclDeviceInfo describe(const OpenclApi &api, cl_platform_id platform, cl_devi
   info.fp64 = device_value<cl_device_fp_config>(api, id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
   const std::string extensions = device_text(api, id, CL_DEVICE_EXTENSIONS);
   info.fp16 = extensions.find("cl_khr_fp16") != std::string::npos;
+  info.byte_dots = extensions.find("cl_khr_integer_dot_product") != std::string::npos;
   info.local_is_hw =
       device_value<cl_device_local_mem_type>(api, id, CL_DEVICE_LOCAL_MEM_TYPE) == CL_LOCAL;
   const auto native = device_value<cl_uint>(api, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);

@@ -27,6 +27,7 @@ struct OpenclDeviceInfo {
   bool little_endian = false;
   bool fp64 = false;
   bool fp16 = false;
+  bool byte_dots = false; // dot products of four bytes, as functions of the language
   bool local_is_hw = false;
   bool device_atomics = false; // with acquire and release among all groups
   int vector_f32 = 1;          // native width

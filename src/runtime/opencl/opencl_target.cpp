@@ -95,13 +95,18 @@ std::string isa_of(const OpenclDeviceInfo &info) {
   return info.device_atomics ? fmt::format("CL1.2 {}", kDeviceAtomics) : "CL1.2";
 }
 
-// PoCL compiles with clang, which knows the instructions of the processor that it is on.
-bool has_dots(const OpenclDeviceInfo &info) {
+// Of vectors: PoCL compiles with clang, which knows the instructions of the processor that it is on.
+bool has_vector_dots(const OpenclDeviceInfo &info) {
 #if defined(__x86_64__)
   return info.is_pocl() && (info.type & CL_DEVICE_TYPE_CPU) != 0 && __builtin_cpu_supports("avx2");
 #else
   return false;
 #endif
+}
+
+bool has_dots(const OpenclDeviceInfo &info, LaneKind lanes) {
+  return lanes == LaneKind::Vector ? has_vector_dots(info)
+                                   : info.byte_dots || has_dp4a(info.nvidia_generation);
 }
 
 } // namespace
@@ -123,7 +128,7 @@ Target target_of(const OpenclDeviceInfo &info, const std::vector<Target> &rows) 
   target.local_is_hw = target.local_is_hw && info.local_is_hw;
   if (!is_cpu)
     target.isa = isa_of(info);
-  if (!has_dots(info))
+  if (!has_dots(info, target.lanes))
     target.dots.clear();
   target.features = of_generation(target.features, info.nvidia_generation);
   target.fp64 = info.fp64;

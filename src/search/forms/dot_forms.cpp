@@ -27,6 +27,14 @@ bool is_guarded(const nest::Operand &input) {
                      [](const nest::Dim &dim) { return dim.guarded; });
 }
 
+// What work-items pack: a constant.
+std::optional<int> constant_input(const Nest &nest) {
+  for (int k = 0; k < 2; ++k)
+    if (nest.inputs[at(k)].constant && !is_guarded(nest.inputs[at(k)]))
+      return k;
+  return std::nullopt;
+}
+
 // The input that is packed: a constant whose index the lanes take.
 std::optional<int> packed_input(const Nest &nest, IndexId lane) {
   for (int k = 0; k < 2; ++k)
@@ -61,7 +69,30 @@ std::optional<IndexId> dot_lanes(const Nest &nest, const DotOp &op) {
   return best;
 }
 
+std::optional<Schedule> item_dots(const Nest &nest, const DotOp &op, Schedule schedule) {
+  const std::optional<int> packed = schedule::fits(nest, op) ? constant_input(nest) : std::nullopt;
+  const std::optional<IndexId> index = packed ? grouped_index(nest, *packed) : std::nullopt;
+  if (!index)
+    return std::nullopt;
+  schedule.dot = &op;
+  schedule::Split &split = schedule.splits[*index];
+  const std::int64_t groups = (split.tile + op.products - 1) / op.products;
+  split.keep = std::max<std::int64_t>(1, std::min(groups, split.keep / op.products));
+  split.tile = groups * op.products;
+  split.vec = op.products;
+  schedule.fills[at(*packed)] = Fill::Packed;
+  schedule.pipes[at(*packed)] = {};
+  const std::vector<IndexId> chunked = chunked_indices(nest, schedule);
+  schedule::Pipe &other = schedule.pipes[at(1 - *packed)];
+  const bool is_chunk =
+      other.at && std::find(chunked.begin(), chunked.end(), *other.at) != chunked.end();
+  other = {.at = is_chunk ? other.at : std::nullopt};
+  return schedule;
+}
+
 std::optional<Schedule> with_dots(const Nest &nest, const DotOp &op, Schedule schedule) {
+  if (schedule.lanes == LaneKind::WorkItem)
+    return item_dots(nest, op, std::move(schedule));
   const std::optional<IndexId> lane = dot_lanes(nest, op);
   const std::optional<int> packed = lane ? packed_input(nest, *lane) : std::nullopt;
   const std::optional<IndexId> index = packed ? grouped_index(nest, *packed) : std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dot products (schedule/dots.h) in schedules of vectors.
+// Dot products (schedule/dots.h) in schedules of vectors and of work-items.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,8 @@ std::optional<nest::IndexId> dot_lanes(const nest::Nest &nest, const DotOp &op);
 
 // A schedule whose lanes are those, with groups of the reduced index that the other input has next
 // to each other, the constant packed, and the other input staged where it is of another type or
-// ends within a group. Nothing where there is no such index.
+// ends within a group. Nothing where there is no such index. Work-items keep their lanes, and the
+// other input the place that it has.
 std::optional<schedule::Schedule> with_dots(const nest::Nest &nest, const DotOp &op,
                                             schedule::Schedule schedule);
 
