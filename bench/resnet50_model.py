@@ -34,6 +34,8 @@ def field(number, value):
 
 
 class Model:
+    name = "resnet50"
+
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
         self.parts = []
@@ -57,12 +59,12 @@ class Model:
         self.parts.append(field(1, body))
         return name
 
-    def conv(self, x, inputs, outputs, size, stride=1, scale=1.0):
+    def conv(self, x, inputs, outputs, size, stride=1, scale=1.0, group=1):
         name = f"conv{self.count}"
-        spread = np.sqrt(2 / (inputs * size * size))
-        weight = self.tensor(name + ".w", spread * self.random.standard_normal((outputs, inputs, size, size)))
+        spread = np.sqrt(2 / (inputs // group * size * size))
+        weight = self.tensor(name + ".w", spread * self.random.standard_normal((outputs, inputs // group, size, size)))
         pad = size // 2
-        x = self.node("Conv", [x, weight], kernel_shape=[size, size], strides=[stride, stride], pads=[pad] * 4)
+        x = self.node("Conv", [x, weight], kernel_shape=[size, size], strides=[stride, stride], pads=[pad] * 4, group=group)
         vectors = [scale * self.random.uniform(0.8, 1.2, outputs), self.random.uniform(-0.1, 0.1, outputs),
                    self.random.uniform(-0.1, 0.1, outputs), self.random.uniform(0.8, 1.2, outputs)]
         return self.node("BatchNormalization",
@@ -86,6 +88,9 @@ class Model:
             for k in range(blocks):
                 x = self.block(x, channels, width, stride if k == 0 else 1)
                 channels = width * EXPANSION
+        return self.classes(x, channels)
+
+    def classes(self, x, channels):
         x = self.node("Flatten", [self.node("GlobalAveragePool", [x])], axis=1)
         weight = self.tensor("fc.w", self.random.standard_normal((CLASSES, channels)) / np.sqrt(channels))
         bias = self.tensor("fc.b", self.random.uniform(-0.1, 0.1, CLASSES))
@@ -98,16 +103,20 @@ class Model:
             dims = b"".join(field(1, field(2 if isinstance(size, str) else 1, size)) for size in sizes)
             return field(1, name) + field(2, field(1, field(1, FLOAT) + field(2, dims)))
 
-        graph = b"".join(self.parts) + field(2, "resnet50") + field(11, value("x", ["N", 3, 224, 224]))
+        graph = b"".join(self.parts) + field(2, self.name) + field(11, value("x", ["N", 3, 224, 224]))
         graph += field(12, value(output, ["N", CLASSES]))
         return field(1, 8) + field(7, graph) + field(8, field(2, 13))
+
+
+def write(model, path):
+    with open(path, "wb") as file:
+        file.write(model.bytes())
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    with open(sys.argv[1], "wb") as file:
-        file.write(Model(1).bytes())
+    write(Model(1), sys.argv[1])
 
 
 if __name__ == "__main__":
