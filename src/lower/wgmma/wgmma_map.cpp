@@ -70,13 +70,15 @@ public:
     return subscripts;
   }
 
-  // Whether the tensor has what lies at such subscripts; null: yes.
-  ExprRef inside(const std::vector<ExprRef> &subscripts, const std::vector<ExprRef> &shifts) const {
+  // Whether the tensor has what lies at such subscripts, shifted if `shifts` are given; null: yes.
+  ExprRef inside(const std::vector<ExprRef> &subscripts,
+                 const std::vector<ExprRef> &shifts = {}) const {
     ExprRef all = nullptr;
     std::size_t k = 0;
     for (const nest::Dim &dim : cx_.nest.inputs[at(feed_.input)].dims)
       if (dim.guarded) {
-        all = also_inside(b_, all, b_.add(subscripts[k], shifts[k]), dim.size);
+        const ExprRef at = shifts.empty() ? subscripts[k] : b_.add(subscripts[k], shifts[k]);
+        all = also_inside(b_, all, at, dim.size);
         ++k;
       }
     return all;
@@ -235,12 +237,11 @@ private:
     Positions corner = tiles_.first_points();
     for (const IndexId i : halo.indices)
       corner[i] = b_.add(corner[i], lowest_tap(cx_.gemm(), i));
-    const Subscripts none(cx_.nest.inputs[at(feeds_[0].input)].dims.size(), integer(0));
     std::vector<ExprRef> exist;
     for (std::int64_t i = 0; i < count; ++i) {
       const ExprRef row = b_.add(b_.add(first, map.first_row()), i * map.apart());
       const Positions points = at_number(corner, halo.indices, halo.sizes, row);
-      exist.push_back(b_.logical_and(in_depth, map.inside(map.checked(points, false, list), none)));
+      exist.push_back(b_.logical_and(in_depth, map.inside(map.checked(points, false, list))));
     }
     map.map_rows(first, exist, list);
     return b_.block(std::move(list));
@@ -331,17 +332,14 @@ private:
             ? nullptr
             : named(b_, list, "run_exists", below(b_.add(first, map.run()), points_along));
     map.read_shared(points, along, exists, list);
-    const Subscripts none(cx_.nest.inputs[at(feeds_[feed].input)].dims.size(), integer(0));
     std::vector<ExprRef> exist;
-    const std::int64_t rows = tile_.depth / map.apart();
-    for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t i = 0; i < tile_.depth / map.apart(); ++i) {
       const ExprRef number = b_.add(point, b_.add(map.first_row(), i * map.apart()));
       const Subscripts subscripts = map.checked(
           at_number(points, roles_.depths, extents(cx_.nest, roles_.depths), number), false, list);
       const ExprRef in_depth =
           roles_.depth_points % tile_.depth == 0 ? nullptr : below(number, roles_.depth_points);
-      exist.push_back(
-          b_.logical_and(b_.logical_and(exists, in_depth), map.inside(subscripts, none)));
+      exist.push_back(b_.logical_and(b_.logical_and(exists, in_depth), map.inside(subscripts)));
     }
     map.map_rows(integer(panel * tile_.depth), exist, list);
   }
