@@ -67,8 +67,7 @@ private:
   }
 
   StmtRef by_first(StmtRef body) {
-    return build_.branch(build_.scalar(ScalarOp::Eq, {build_.lane(), integer(walk_.first_item)}),
-                         body);
+    return build_.branch(build_.equal(build_.lane(), walk_.first_item), body);
   }
 
   // Warps of which one work-item starts copies come together first.
@@ -95,8 +94,7 @@ private:
       const ExprRef at = build_.add(firsts_[i], build_.mod(rest, walk_.blocks[i]));
       rest = build_.div(rest, walk_.blocks[i]);
       if (walk_.grid[i] % walk_.blocks[i] != 0)
-        is_inside = build_.logical_and(is_inside,
-                                       build_.scalar(ScalarOp::Lt, {at, integer(walk_.grid[i])}));
+        is_inside = build_.logical_and(is_inside, build_.less(at, walk_.grid[i]));
       number = build_.add(number, build_.mul(at, weight));
       weight *= walk_.grid[i];
     }
@@ -110,11 +108,9 @@ private:
         walk_.first_item == 0
             ? nullptr
             : build_.scalar(ScalarOp::Le, {integer(walk_.first_item), build_.lane()});
-    const ExprRef is_last =
-        build_.scalar(ScalarOp::Eq, {build_.load(found_, 0), integer(walk_.parts() - 1)});
-    return build_.branch(
-        is_last, build_.block({by_first(build_.store(counts(), tile_, 0)),
-                               build_.branch(is_joining, all)}));
+    const ExprRef is_last = build_.equal(build_.load(found_, 0), walk_.parts() - 1);
+    return build_.branch(is_last, build_.block({by_first(build_.store(counts(), tile_, 0)),
+                                                build_.branch(is_joining, all)}));
   }
 
   const std::vector<SidePart> &parts_;

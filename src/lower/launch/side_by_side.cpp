@@ -109,9 +109,7 @@ private:
     }
     StmtRef all = bodies.back().second;
     for (std::size_t i = bodies.size() - 1; i-- > 0;)
-      all = build_.branch(
-          build_.scalar(ScalarOp::Lt, {build_.block(), build_.integer(bodies[i].first)}),
-          bodies[i].second, all);
+      all = build_.branch(build_.less(build_.block(), bodies[i].first), bodies[i].second, all);
     return all;
   }
 

@@ -184,8 +184,7 @@ private:
     if (is_cut(spot.tile))
       count = b_.sub(keys_, column(spot));
     if (one_.roles.points % one_.tile.rows != 0)
-      return b_.select(
-          b_.scalar(ScalarOp::Lt, {pixels_[at(spot.half)], integer(one_.roles.points)}), count, 0);
+      return b_.select(b_.less(pixels_[at(spot.half)], one_.roles.points), count, 0);
     return is_cut(spot.tile) ? count : nullptr;
   }
 
@@ -308,7 +307,7 @@ private:
       }
       for (std::int64_t lane = 0; lane < kPairs; ++lane) {
         const Spot spot{.tile = tile, .half = half, .lane = lane, .lanes = 1};
-        const ExprRef exists = b_.scalar(ScalarOp::Lt, {column(spot), integer(keys_)});
+        const ExprRef exists = b_.less(column(spot), keys_);
         add(spot, b_.select(exists, reduced(member, spot), neutral));
       }
     }
@@ -365,7 +364,7 @@ private:
     for (std::int64_t lane = 0; lane < kPairs; ++lane) {
       const Spot one{.tile = spot.tile, .half = spot.half, .lane = lane, .lanes = 1};
       const ExprRef made = value(one);
-      const ExprRef exists = b_.scalar(ScalarOp::Lt, {column(one), integer(keys_)});
+      const ExprRef exists = b_.less(column(one), keys_);
       body_.push_back(
           b_.store(cut, lane, b_.cast(b_.select(exists, made, b_.real(0, made->type)), type)));
     }

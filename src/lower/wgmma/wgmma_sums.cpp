@@ -190,7 +190,7 @@ private:
       const bool halves = count % 2 == 0;
       const std::int64_t left = halves ? count / 2 : count;
       const ExprRef bit = b_.mod(b_.div(item_, lanes), 2);
-      const ExprRef is_upper = named(b_, list, "upper", b_.scalar(ScalarOp::Eq, {bit, integer(1)}));
+      const ExprRef is_upper = named(b_, list, "upper", b_.equal(bit, 1));
       for (std::int64_t i = 0; i < left; ++i) {
         const ExprRef own = named(b_, list, "own", b_.load(folded_, i));
         const ExprRef other = halves ? named(b_, list, "other", b_.load(folded_, i + left)) : own;
@@ -204,7 +204,7 @@ private:
       if (halves)
         folded.number = b_.add(folded.number, b_.mul(bit, left));
       else
-        folded.keeps = b_.logical_and(folded.keeps, b_.scalar(ScalarOp::Eq, {bit, integer(0)}));
+        folded.keeps = b_.logical_and(folded.keeps, b_.equal(bit, 0));
       count = left;
     }
     folded.left = count;
