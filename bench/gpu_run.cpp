@@ -252,7 +252,7 @@ Way make_way(Work &work, const std::string &name, const Target &target) {
       kernels.push_back({std::move(placed), std::move(schedule)});
     }
     way.joined = search::choose_launches(std::move(kernels), target, search::pick_of_size(target),
-                                         !is_apart);
+                                         is_apart ? search::Sharing::None : search::Sharing::Any);
     for (const launch::Launch &launch : way.joined) {
       for (const launch::Part &part : launch.parts)
         way.predicted_seconds += cost::predict(part.placed.group, part.schedule, target).seconds;

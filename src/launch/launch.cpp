@@ -13,6 +13,8 @@ std::string_view to_string(Place place) {
     return "between";
   case Place::InStep:
     return "in step";
+  case Place::Following:
+    return "following";
   }
   return {};
 }

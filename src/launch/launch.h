@@ -14,16 +14,18 @@
 //
 // The first part has blocks of its own. Where the others run:
 //
-//   blocks   in blocks of their own behind the first part's, with as many work-items each
-//   dealt    by work-items of the first part's blocks, before these do their own work or, where one
-//            warp starts tensor copies, in the warps beside it, which would be idle
-//   between  by whoever stores a result of the first part: constants at a fixed distance from each
-//            (launch/between.h)
-//   in step  in the first part's blocks, which take its tiles and theirs in turn (launch/step.h)
+//   blocks     in blocks of their own behind the first part's, with as many work-items each
+//   dealt      by work-items of the first part's blocks, before these do their own work or, where
+//              one warp starts tensor copies, in the warps beside it, which would be idle
+//   between    by whoever stores a result of the first part: constants at a fixed distance from each
+//              (launch/between.h)
+//   in step    in the first part's blocks, which take its tiles and theirs in turn (launch/step.h)
+//   following  by the first part's work-items, each behind its own points (launch/following.h)
 //
-// None reads what another writes, so that any order is right. The one exception: with `join`, a
-// second part adds up the parts of a reduction that the first one stores, done by the block that
-// stores the last part of each tile (schedule/tile_join.h).
+// None reads what another writes, so that any order is right. Two exceptions: parts that follow read
+// what was stored at the same point; and with `join`, a second part adds up the parts of a reduction
+// that the first one stores, done by the block that stores the last part of each tile
+// (schedule/tile_join.h).
 //
 // search/network/launches.h chooses launches, lower/launch/lower_launch.h lowers them.
 #pragma once
@@ -40,7 +42,7 @@
 
 namespace tilefuse::launch {
 
-enum class Place { Blocks, Dealt, Between, InStep };
+enum class Place { Blocks, Dealt, Between, InStep, Following };
 std::string_view to_string(Place place);
 
 // A scheduled group in its place in a network and in its launch.

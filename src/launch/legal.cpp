@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "launch/between.h"
+#include "launch/following.h"
 #include "launch/step.h"
 #include "poly/group_buffers.h"
 #include "schedule/blocks.h"
@@ -30,11 +31,12 @@ bool writes_any(const poly::PlacedGroup &writer, const poly::PlacedGroup &reader
                      [&](program::BufferId buffer) { return poly::writes(writer, buffer); });
 }
 
-// Parts run beside each other in any order.
+// Parts run beside each other in any order, but for those that follow.
 Reason wrong_order(const Launch &launch) {
   for (std::size_t a = 0; a < launch.parts.size(); ++a)
     for (std::size_t b = 0; b < launch.parts.size(); ++b)
-      if (a != b && writes_any(launch.parts[a].placed, launch.parts[b].placed))
+      if (a != b && launch.parts[b].place != Place::Following &&
+          writes_any(launch.parts[a].placed, launch.parts[b].placed))
         return fmt::format("part {} reads what part {} writes", b, a);
   return {};
 }
@@ -63,6 +65,8 @@ Reason wrong_place(const Part &first, const Part &part, const Target &target) {
                                      : "its points do not lie beside results of the first part";
   case Place::InStep:
     return out_of_step(first, part, target);
+  case Place::Following:
+    break;
   }
   return {};
 }
@@ -106,6 +110,8 @@ Reason wrong_last(const std::vector<const Part *> &parts, const Target &target) 
   for (const Part *each : parts)
     if (each->schedule.tiles.cluster() > 1)
       return "blocks of a cluster would be those of two parts";
+  if (parts.back()->place == Place::Following)
+    return cannot_follow({parts.begin(), parts.end() - 1}, *parts.back());
   if (Reason reason = wrong_place(*parts.front(), *parts.back(), target))
     return reason;
   return wrong_memory(parts, target);

@@ -24,7 +24,8 @@ constexpr std::string_view kGroup = "\ngroup\n";
 constexpr std::string_view kSchedule = "\nschedule ";
 constexpr std::string_view kJoin = "\njoin\n";
 
-constexpr std::array kPlaces = {Place::Blocks, Place::Dealt, Place::Between, Place::InStep};
+constexpr std::array kPlaces = {Place::Blocks, Place::Dealt, Place::Between, Place::InStep,
+                                Place::Following};
 
 std::string to_text(const Part &part) {
   std::string text = fmt::format("part {}\nbuffers", to_string(part.place));
@@ -59,7 +60,7 @@ Place parse_place(Scanner &scanner) {
   for (const Place place : kPlaces)
     if (name == to_string(place))
       return place;
-  scanner.fail("blocks, dealt, between or in step before this");
+  scanner.fail("blocks, dealt, between, in step or following before this");
 }
 
 std::vector<std::int64_t> parse_numbers(Scanner &scanner, std::string_view word) {

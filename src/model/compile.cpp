@@ -113,7 +113,7 @@ std::vector<CompiledLaunch> launches_of(std::vector<launch::Part> kernels, const
   };
   std::vector<CompiledLaunch> launches;
   for (launch::Launch &launch :
-       search::choose_launches(std::move(kernels), target, pick, options.side_by_side))
+       search::choose_launches(std::move(kernels), target, pick, options.sharing))
     launches.push_back({std::move(launch)});
   return launches;
 }

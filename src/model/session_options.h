@@ -9,6 +9,7 @@
 #include "base/pass_context.h"
 #include "runtime/store/record_store.h"
 #include "search/network/fusion.h"
+#include "search/network/launches.h"
 
 namespace tilefuse::model {
 
@@ -17,7 +18,7 @@ struct SessionOptions {
   std::string split = "auto";  // of reductions (search/network/split_groups.h)
   std::string layout = "auto"; // of activations (search/network/layout_choice.h)
   search::FusionSettings fusion;
-  bool side_by_side = true; // several kernels in a launch (search/network/launches.h)
+  search::Sharing sharing = search::Sharing::Any; // of launches, by several kernels
   // That buffers alive during a run alone may need; what would be too much is computed again
   // (model/plan/recompute.h). 0: any.
   std::int64_t arena_bytes = 0;

@@ -191,8 +191,8 @@ void Trainer::State::compile_update() {
         {{false, update.own}, pools.elems("learned", own.first * kRow, own.count * kRow)});
   states.push_back({{false, update.rate}, pools.whole("rate")});
   Compilation apart{device, cache, "f32", options.session};
-  apart.session.fusion.level = poly::FuseLevel::None; // each state by a kernel of its own
-  apart.session.side_by_side = false;                 // in order
+  apart.session.fusion.level = poly::FuseLevel::None; // each state by a map of its own
+  apart.session.sharing = search::Sharing::InOrder;   // next values lie in the place of the last
   updating.emplace(update.program, apart, states);
   for (const RowNumbers &each : update.rows)
     updating->write(each.input, each.bytes);

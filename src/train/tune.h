@@ -10,7 +10,7 @@
 
 namespace tilefuse::train {
 
-// Of the program that makes the gradients, by launch order. The update is left as it is: its kernels are one map each of
+// Of the program that makes the gradients, by launch order. The update is left as it is: its kernels are maps of
 // all parameters. Error{…} as tune_model, and Error{Unsupported} where the recipe's precision is tf32.
 model::TuneReport tune_step(const Recipe &recipe, runtime::Device &device,
                             runtime::KernelCache &cache, runtime::RecordStore &records,

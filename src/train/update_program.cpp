@@ -50,6 +50,8 @@ public:
         "sum_of_squares", {learned, has_all ? blends_ : add_rows("blend of all", all, blend)});
     alive_ = apply("is_alive", {square});
     unscaling_ = apply("unscaling", {square, scale}, {{"CLIP", optimizer_.clip}});
+    if (ema > 0)
+      steps_made(); // in front of the maps, which follow each other in one launch
     if (optimizer_.is_layerwise())
       add_layers();
     if (optimizer_.kind == "adamw" || optimizer_.kind == "lamb")
@@ -153,20 +155,20 @@ private:
   void add_adam() {
     const TensorId first = add_state("first moment", rows_);
     const TensorId second = add_state("second moment", rows_);
+    const TensorId steps = steps_made();
     const TensorId mean =
         apply("adam_first", {first, learned_, alive_, unscaling_}, {{"BETA", optimizer_.beta1}});
     const TensorId spread =
         apply("adam_second", {second, learned_, alive_, unscaling_}, {{"BETA", optimizer_.beta2}});
     const tile::Attributes attributes{
         {"BETA1", optimizer_.beta1}, {"BETA2", optimizer_.beta2}, {"EPSILON", optimizer_.epsilon}};
-    finish("parameters",
-           optimizer_.kind == "lamb"
-               ? lamb(apply("lamb_change", {parameters_, mean, spread, decays_, steps_made()},
-                            attributes))
-               : apply("adamw",
-                       {parameters_, mean, spread, learned_, decays_, blends_, alive_, rate_,
-                        steps_made()},
-                       attributes));
+    finish(
+        "parameters",
+        optimizer_.kind == "lamb"
+            ? lamb(apply("lamb_change", {parameters_, mean, spread, decays_, steps}, attributes))
+            : apply("adamw",
+                    {parameters_, mean, spread, learned_, decays_, blends_, alive_, rate_, steps},
+                    attributes));
     finish("first moment", mean);
     finish("second moment", spread);
   }

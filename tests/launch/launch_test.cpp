@@ -78,7 +78,8 @@ TEST(Launch, TextErrorsSayWhere) {
   };
   const std::string text = to_text(halves());
   EXPECT_EQ(refused(text, "launch", "lunch"), "a launch begins with the line 'launch'");
-  EXPECT_NE(refused(text, "part blocks", "part beside").find("blocks, dealt, between or in step"),
+  EXPECT_NE(refused(text, "part blocks", "part beside")
+                .find("blocks, dealt, between, in step or following"),
             std::string::npos);
   EXPECT_NE(refused(text, "schedule ", "shedule "), "read");
   EXPECT_NE(refused(text, "group\n", "grp\n"), "read");
@@ -128,6 +129,8 @@ TEST(Launch, RefusalsSayWhy) {
   EXPECT_EQ(placed(Place::Between),
             "part 1: its points do not lie beside results of the first part");
   EXPECT_EQ(placed(Place::InStep), "part 1: it is not multiplied as the first part is");
+  EXPECT_EQ(placed(Place::Following),
+            "part 1: only maps that need no local memory follow each other");
 }
 
 TEST(Launch, JoinsWalkTheirTiles) {

@@ -63,8 +63,8 @@ struct Joined {
     };
     add(nests.partial, nests.partial_slots, false, partial);
     add(nests.join, nests.join_slots, true, in_order(nests.join, target));
-    launches =
-        search::choose_launches(std::move(kernels), target, search::pick_of_size(target), in_one);
+    launches = search::choose_launches(std::move(kernels), target, search::pick_of_size(target),
+                                       in_one ? search::Sharing::Any : search::Sharing::None);
   }
 
   void run(const Target &target, std::uint32_t shuffle, Buffers &buffers) const {

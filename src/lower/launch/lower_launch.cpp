@@ -55,6 +55,7 @@ kernel::Kernel together(const Launch &launch, const Target &target) {
     sides.push_back({.kernel = &kernels.back().kernel,
                      .arguments = arguments.of_parts[p],
                      .is_dealt = part.place == Place::Dealt,
+                     .is_following = part.place == Place::Following,
                      .results = result_of(part)});
     if (has_steps && (p == 0 || part.place == Place::InStep))
       sides.back().step = step_of(part, kernels.back());

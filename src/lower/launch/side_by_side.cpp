@@ -43,7 +43,7 @@ public:
 
 private:
   bool has_blocks(const SidePart &part) const {
-    return &part == &parts_[0] || !(part.is_dealt || part.step);
+    return &part == &parts_[0] || !(part.is_dealt || part.is_following || part.step);
   }
 
   // Lets the first part's blocks take the tiles of others in step with its own.
@@ -91,6 +91,15 @@ private:
                : body;
   }
 
+  // The first part's, and what follows it.
+  StmtRef followed(StmtRef first) {
+    std::vector<StmtRef> list = {first};
+    for (std::size_t p = 1; p < parts_.size(); ++p)
+      if (parts_[p].is_following)
+        list.push_back(copiers_[p].body(build_.block(), build_.lane()));
+    return list.size() == 1 ? first : build_.block(std::move(list));
+  }
+
   StmtRef body() {
     std::vector<StmtRef> free;
     for (std::size_t p = 1; p < parts_.size(); ++p)
@@ -104,8 +113,8 @@ private:
         continue;
       const ExprRef block = build_.sub(build_.block(), begin);
       begin += parts_[p].kernel->blocks;
-      bodies.emplace_back(
-          begin, awaiting(p, copiers_[p].body(block, build_.lane(), p == 0 ? beside : nullptr)));
+      const StmtRef own = copiers_[p].body(block, build_.lane(), p == 0 ? beside : nullptr);
+      bodies.emplace_back(begin, awaiting(p, p == 0 ? followed(own) : own));
     }
     StmtRef all = bodies.back().second;
     for (std::size_t i = bodies.size() - 1; i-- > 0;)

@@ -12,7 +12,9 @@
 // parts while the others multiply. So the zeros between the pixels of a strided input gradient are
 // written while the pixels are computed. Where they lie as far from a result each, whoever stores
 // that stores them too (launch/between.h). Parts *in step* have no blocks of their own
-// either: those of the first take their tiles in turn with its own (lower/launch/in_step.h).
+// either: those of the first take their tiles in turn with its own (lower/launch/in_step.h). Bodies
+// of parts that *follow* stand behind the first one's, for the same blocks and work-items
+// (launch/following.h).
 //
 //   if block < 132 { … if lane == 0 { copies } else if 32 <= lane { dealt } … }
 //   else { the second part, `block - 132` its block }
@@ -29,7 +31,7 @@ bool can_be_dealt(const kernel::Kernel &kernel);
 
 // The first part is not dealt; the others have its block size or are, and can be. None runs in
 // clusters: the blocks of one would be those of two parts. Parts write
-// nothing that another part reads or writes. Arguments are numbered without gaps.
+// nothing that another part reads or writes, but what follows. Arguments are numbered without gaps.
 kernel::Kernel side_by_side(const std::vector<SidePart> &parts);
 
 } // namespace tilefuse::lower

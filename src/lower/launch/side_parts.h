@@ -29,6 +29,7 @@ struct SidePart {
   const kernel::Kernel *kernel = nullptr;
   std::vector<int> arguments; // by Global buffer of the part: which argument of the whole
   bool is_dealt = false;
+  bool is_following = false;    // its body stands behind the first part's, for the same work-items
   kernel::BufferId results{-1}; // of the part's stores, beside which others store `between`
   std::vector<launch::Between> between = {};
   std::optional<StepPart> step = {}; // in the first part's blocks; of the first too

@@ -131,7 +131,7 @@ VerifyReport verify_model(const program::Program &program, const std::vector<Hos
                           const VerifyOptions &options) {
   check_inputs(program, inputs);
   SessionOptions one_by_one = options.session;
-  one_by_one.side_by_side = false;
+  one_by_one.sharing = search::Sharing::None;
   const Compiled compiled = compile(program, device, cache, one_by_one);
   HostBuffers buffers(compiled.stored, inputs);
   VerifyReport report;

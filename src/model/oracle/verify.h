@@ -18,7 +18,7 @@ namespace tilefuse::model {
 
 struct VerifyOptions {
   std::int64_t samples = 256; // results compared per kernel at most (check.h); 0: all
-  SessionOptions session;     // how the model is compiled; side_by_side is not taken
+  SessionOptions session;     // how the model is compiled; sharing is not taken
   std::function<void(int done, int total)> progress; // kernels checked
   Lowering lowering = lower_case; // of a kernel that is wrong, again, to find the pass
 };

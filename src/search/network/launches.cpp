@@ -12,6 +12,7 @@
 #include "launch/step.h"
 #include "poly/group_buffers.h"
 #include "search/joinable.h"
+#include "search/network/followers.h"
 #include "search/network/small_launches.h"
 
 namespace tilefuse::search {
@@ -159,23 +160,27 @@ std::size_t end_of_classes(const std::vector<Part> &kernels, std::size_t begin) 
 } // namespace
 
 std::vector<Launch> choose_launches(std::vector<Part> kernels, const Target &target,
-                                    const PickOfSize &pick, bool joins) {
+                                    const PickOfSize &pick, Sharing sharing) {
+  const bool moves = sharing == Sharing::Any;
   Joining joining(kernels, target, pick);
   std::vector<Launch> launches;
   for (std::size_t begin = 0; begin < kernels.size();) {
-    if (joins && begin + 1 < kernels.size() && is_joinable(kernels[begin], kernels[begin + 1]))
+    if (moves && begin + 1 < kernels.size() && is_joinable(kernels[begin], kernels[begin + 1]))
       if (std::optional<Launch> launch = joined(kernels[begin], kernels[begin + 1], target)) {
         launches.push_back(std::move(*launch));
         begin += 2;
         continue;
       }
-    const std::size_t end = joins ? end_of_classes(kernels, begin) : begin + 1;
-    if (end - begin == 1)
-      launches.push_back(joins ? with_small(kernels, begin, target, pick)
+    std::size_t end = moves ? end_of_classes(kernels, begin) : begin + 1;
+    if (end - begin == 1) {
+      launches.push_back(moves ? with_small(kernels, begin, target, pick)
                                : Launch{{std::move(kernels[begin])}});
-    else
+      if (sharing == Sharing::InOrder)
+        end = add_followers(launches.back(), kernels, end, target);
+    } else {
       for (Launch &launch : joining.run(begin, end))
         launches.push_back(std::move(launch));
+    }
     begin = end;
   }
   return launches;

@@ -15,6 +15,9 @@
 //
 // Small kernels that do not depend on each other share a launch too (small_launches.h).
 //
+// Where kernels must stay in order, maps follow those that they read the results of, point by point
+// (launch/following.h), as an optimiser's do.
+//
 // Parts of a reduction and their join are one launch where search/split says so and a schedule of
 // the parts allows it (schedule/tile_join.h).
 #pragma once
@@ -27,9 +30,13 @@
 
 namespace tilefuse::search {
 
-// Launches, in order, of kernels that are given in order, each with its schedule. Without `joins`
-// every kernel is a launch of its own. All launches are legal (launch::illegal).
+// Which kernels may share a launch: none; those that then stay in order, where tensors lie in one
+// place and the program does not know of it; or any that do not depend on each other.
+enum class Sharing { None, InOrder, Any };
+
+// Launches, in order, of kernels that are given in order, each with its schedule. All launches are
+// legal (launch::illegal).
 std::vector<launch::Launch> choose_launches(std::vector<launch::Part> kernels, const Target &target,
-                                            const PickOfSize &pick, bool joins = true);
+                                            const PickOfSize &pick, Sharing sharing = Sharing::Any);
 
 } // namespace tilefuse::search
