@@ -2,6 +2,7 @@
 #include "lower/post.h"
 
 #include "base/index.h"
+#include "kernel/rounding.h"
 #include "lower/context.h"
 #include "nest/index.h"
 #include "program/known_division.h"
@@ -44,12 +45,6 @@ ExprRef divided(kernel::Builder &b, ExprRef x, Reciprocal by) {
   if (by.low == 0)
     return b.mul(x, high);
   return b.fma(x, high, b.mul(x, b.real(static_cast<double>(by.low), x->type)));
-}
-
-// A number below 2^22 rounded to even by two additions, which devices do quicker than they round.
-ExprRef rounded(kernel::Builder &b, ExprRef x) {
-  const ExprRef whole = b.real(0x1.8p23, x->type); // beside which units are the last places
-  return b.sub(b.add(x, whole), whole);
 }
 
 // Operations that every back end rounds alike, of scalars as of vectors.
@@ -106,7 +101,7 @@ ExprRef expr_value(kernel::Builder &b, const Expr &expr, int lanes, ExprRef acc,
   for (const Expr &arg : expr.args)
     args.push_back(expr_value(b, arg, lanes, acc, load));
   if (expr.op == ScalarOp::Round && is_below(expr.args[0], 0x1p22))
-    return rounded(b, args[0]);
+    return kernel::round_by_sums(b, args[0]);
   if (type.elem == DType::I32 && may_overflow(expr.op))
     return wrapping(b, expr.op, std::move(args));
   return applied(b, expr.op, std::move(args));

@@ -13,6 +13,7 @@
 #include "emit/c/c_helpers.h"
 #include "emit/c/c_names.h"
 #include "kernel/build.h"
+#include "kernel/rounding.h"
 #include "kernel/walk.h"
 #include "target/coarse.h"
 #include "target/dtype_traits.h"
@@ -261,36 +262,16 @@ std::string fma_text(CContext &cx, const Type &type, const kernel::Fma &node) {
   return fmt::format("fma({}, {}, {})", bare(a), bare(b), bare(c));
 }
 
-const kernel::Scalar *call_of(ExprRef expr, ScalarOp op) {
-  const auto *node = std::get_if<kernel::Scalar>(&expr->node);
-  return node != nullptr && node->op == op ? node : nullptr;
-}
-
-bool is_constant_within(ExprRef expr, double limit) {
-  const auto *constant = std::get_if<kernel::Const>(&expr->node);
-  return constant != nullptr && std::fabs(constant->value) <= limit;
-}
-
-// min(max(x, low), high), of constants.
-bool is_held(ExprRef expr, double limit) {
-  const kernel::Scalar *below = call_of(expr, ScalarOp::Min);
-  const kernel::Scalar *above = below != nullptr ? call_of(below->args[0], ScalarOp::Max) : nullptr;
-  return above != nullptr && is_constant_within(below->args[1], limit) &&
-         is_constant_within(above->args[1], limit);
-}
-
-// A whole number for every value: rounded by two additions (lower/post.h), or the sum with another.
+// A whole number for every value: rounded by two additions, or the sum with another.
 bool is_whole(ExprRef expr) {
-  if (const auto *constant = std::get_if<kernel::Const>(&expr->node))
-    return constant->value == std::floor(constant->value);
-  if (const kernel::Scalar *sum = call_of(expr, ScalarOp::Add))
+  constexpr double kLargest = 0x1p22; // that additions round
+  if (const std::optional<double> constant = kernel::constant_of(expr))
+    return *constant == std::floor(*constant);
+  if (const kernel::Scalar *sum = kernel::call_of(expr, ScalarOp::Add))
     return is_whole(sum->args[0]) && is_whole(sum->args[1]);
-  const kernel::Scalar *back = call_of(expr, ScalarOp::Sub);
-  const kernel::Scalar *there = back != nullptr ? call_of(back->args[0], ScalarOp::Add) : nullptr;
-  return there != nullptr && is_held(there->args[0], 0x1p22) &&
-         is_constant_within(back->args[1], 0x1.8p23) &&
-         kernel::is_same(back->args[1], there->args[1]) &&
-         std::get<kernel::Const>(back->args[1]->node).value == 0x1.8p23;
+  const ExprRef rounded = kernel::rounded_by_sums(expr);
+  const std::optional<kernel::Held> held = rounded != nullptr ? kernel::held(rounded) : std::nullopt;
+  return held && std::fabs(held->low) <= kLargest && std::fabs(held->high) <= kLargest;
 }
 
 // A value that is rounded and then held within bounds: what is rounded, and the bounds that a

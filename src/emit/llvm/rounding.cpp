@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernel/build.h"
+#include "kernel/rounding.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::emit::native {
@@ -15,42 +15,22 @@ using kernel::ExprRef;
 constexpr int kFewestLanes = 4;
 constexpr double kLargestOffset = 1 << 20; // whole numbers beside it are exact
 
-const kernel::Scalar *call_of(ExprRef expr, ScalarOp op) {
-  const auto *node = std::get_if<kernel::Scalar>(&expr->node);
-  return node != nullptr && node->op == op ? node : nullptr;
-}
-
-std::optional<double> constant_of(ExprRef expr) {
-  const auto *constant = std::get_if<kernel::Const>(&expr->node);
-  return constant == nullptr ? std::nullopt : std::optional(constant->value);
-}
-
-// What is rounded by the operation or by two additions (lower/post.h); null for others.
+// What is rounded by the operation or by two additions; null for others.
 ExprRef rounded_value(ExprRef expr) {
-  constexpr double kWhole = 0x1.8p23;
-  if (const kernel::Scalar *round = call_of(expr, ScalarOp::Round))
-    return round->args[0];
-  const kernel::Scalar *back = call_of(expr, ScalarOp::Sub);
-  const kernel::Scalar *there = back != nullptr ? call_of(back->args[0], ScalarOp::Add) : nullptr;
-  const bool rounds = there != nullptr && constant_of(there->args[1]) == kWhole &&
-                      constant_of(back->args[1]) == kWhole;
-  return rounds ? there->args[0] : nullptr;
+  const kernel::Scalar *round = kernel::call_of(expr, ScalarOp::Round);
+  return round != nullptr ? round->args[0] : kernel::rounded_by_sums(expr);
 }
 
-// Bounds that the value has anyway, min(max(x, low), high), are the ones that hold it, where they
-// give of what is no number what the cast gives of it.
+// Bounds that the value has anyway are the ones that hold it, where they give of what is no number
+// what the cast gives of it.
 void join_bounds(RoundedCast &rounded) {
-  const kernel::Scalar *below = call_of(rounded.value, ScalarOp::Min);
-  const kernel::Scalar *above = below != nullptr ? call_of(below->args[0], ScalarOp::Max) : nullptr;
-  if (above == nullptr)
+  const std::optional<kernel::Held> held = kernel::held(rounded.value);
+  if (!held || held->low + rounded.offset != 0 || held->low < rounded.low ||
+      held->high < held->low)
     return;
-  const std::optional<double> low = constant_of(above->args[1]);
-  const std::optional<double> high = constant_of(below->args[1]);
-  if (!low || !high || *low + rounded.offset != 0 || *low < rounded.low || *high < *low)
-    return;
-  rounded.value = above->args[0];
-  rounded.low = *low;
-  rounded.high = std::min(rounded.high, *high);
+  rounded.value = held->value;
+  rounded.low = held->low;
+  rounded.high = std::min(rounded.high, held->high);
 }
 
 } // namespace
@@ -62,8 +42,8 @@ std::optional<RoundedCast> rounded_cast(const kernel::Type &to, const kernel::Ca
     return std::nullopt;
   RoundedCast rounded;
   ExprRef whole = cast.value;
-  if (const kernel::Scalar *sum = call_of(whole, ScalarOp::Add))
-    if (const std::optional<double> offset = constant_of(sum->args[1]);
+  if (const kernel::Scalar *sum = kernel::call_of(whole, ScalarOp::Add))
+    if (const std::optional<double> offset = kernel::constant_of(sum->args[1]);
         offset && *offset == std::floor(*offset) && std::fabs(*offset) <= kLargestOffset) {
       rounded.offset = *offset;
       whole = sum->args[0];
