@@ -159,8 +159,8 @@ Reason wrong_lanes(const Nest &nest, const Schedule &schedule, const Target &tar
                        to_string(target.lanes));
   if (Reason reason = wrong_parts(schedule))
     return reason;
-  int vectors =
-      0; // a group of neighbours is one to a work-item, and none beside the lanes of a vector
+  // A group of neighbours is a vector to a work-item, and none beside the lanes of one.
+  int vectors = 0;
   const bool has_group = schedule.dot != nullptr && schedule.lanes == LaneKind::Vector;
   for (const IndexId i : nest.indices.ids())
     vectors += schedule.splits[i].vec > 1 && (is_output(nest, i) || !has_group) ? 1 : 0;

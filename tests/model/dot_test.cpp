@@ -9,6 +9,7 @@
 
 #include "base/index.h"
 #include "model/devices.h"
+#include "model/extreme_case.h"
 #include "model/oracle/check.h"
 #include "runtime/opencl_fixture.h"
 #include "schedule/dots.h"
@@ -46,19 +47,9 @@ nest::Nest nest_of(const Conv &v) {
       v.taps * v.taps, v.out() * v.m));
 }
 
-// Elements of the inputs at the ends of their types.
-KernelCase extreme_case(const nest::Nest &nest, const Target &target) {
-  KernelCase made{.group = {nest}, .schedule = search::pick(nest, target), .target = target};
-  for (const nest::Operand &input : nest.inputs) {
-    const nest::Slot &slot = nest.slots[input.slot];
-    program::Bytes bytes(at(slot.elems * size_bytes(slot.type)));
-    for (std::int64_t i = 0; i < slot.elems; ++i)
-      store_element(bytes.data(), slot.type, i,
-                    i % 5 < 3 ? highest(slot.type)
-                              : lowest(slot.type) + static_cast<double>(i % 2));
-    made.given[input.slot] = std::move(bytes);
-  }
-  return made;
+// Ends of a type, and numbers beside the lower one.
+double end_of(DType type, std::int64_t element) {
+  return element % 5 < 3 ? highest(type) : lowest(type) + static_cast<double>(element % 2);
 }
 
 std::vector<Conv> problems() {
@@ -88,7 +79,7 @@ TEST(Dots, EveryTargetMultipliesBytesWithItsFastest) {
     for (const Conv &problem : row.dots.empty() ? std::vector<Conv>{} : problems()) {
       row.features = row.features.without({Feature::MatrixUnits, Feature::WarpgroupMatrix});
       const nest::Nest nest = nest_of(problem);
-      const KernelCase made = extreme_case(nest, row);
+      const KernelCase made = extreme_case(nest, row, end_of);
       // Work-items fill up no group: what is staged by bytes costs more than it saves.
       const bool may_differ = row.lanes == LaneKind::WorkItem && problem.c % 4 != 0;
       EXPECT_TRUE(may_differ || made.schedule.dot == fastest_dot(nest, row))
@@ -106,7 +97,7 @@ TEST(Dots, TheProcessorAddsExactly) {
   for (const char *instructions : {"", "avx2"}) {
     const auto device = runtime::make_cpu_device(0, {}, instructions);
     for (const Conv &problem : problems()) {
-      const KernelCase made = extreme_case(nest_of(problem), device->target());
+      const KernelCase made = extreme_case(nest_of(problem), device->target(), end_of);
       EXPECT_NE(made.schedule.dot, nullptr);
       const Reference reference(made);
       const auto divergence = check_on_device(reference, *device);
@@ -119,7 +110,7 @@ TEST(Dots, TheProcessorAddsExactly) {
 TEST(Dots, OpenclAddsExactly) {
   TILEFUSE_NEED_OPENCL(device);
   for (const Conv &problem : device->target().dots.empty() ? std::vector<Conv>{} : problems()) {
-    const KernelCase made = extreme_case(nest_of(problem), device->target());
+    const KernelCase made = extreme_case(nest_of(problem), device->target(), end_of);
     EXPECT_NE(made.schedule.dot, nullptr);
     const Reference reference(made);
     const auto divergence = check_on_device(reference, *device);

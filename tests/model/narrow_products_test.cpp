@@ -5,11 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "base/index.h"
+#include "model/extreme_case.h"
 #include "model/oracle/check.h"
 #include "runtime/cpu/cpu_device.h"
 #include "schedule/staging.h"
-#include "search/pick.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::model {
@@ -30,16 +29,9 @@ nest::Nest depthwise(DType data, DType filter) {
                                       to_string(data), to_string(filter)));
 }
 
-KernelCase extreme_case(const nest::Nest &nest, const Target &target) {
-  KernelCase made{.group = {nest}, .schedule = search::pick(nest, target), .target = target};
-  for (const nest::Operand &input : nest.inputs) {
-    const nest::Slot &slot = nest.slots[input.slot];
-    program::Bytes bytes(at(slot.elems * size_bytes(slot.type)));
-    for (std::int64_t i = 0; i < slot.elems; ++i)
-      store_element(bytes.data(), slot.type, i, i % 3 < 2 ? lowest(slot.type) : highest(slot.type));
-    made.given[input.slot] = std::move(bytes);
-  }
-  return made;
+// The ends of a type, the lower one twice as often.
+double end_of(DType type, std::int64_t element) {
+  return element % 3 < 2 ? lowest(type) : highest(type);
 }
 
 TEST(NarrowProducts, FiltersStayBytesAndSumsAreExact) {
@@ -47,7 +39,7 @@ TEST(NarrowProducts, FiltersStayBytesAndSumsAreExact) {
     const auto device = runtime::make_cpu_device(0, {}, instructions);
     for (const DType data : {DType::U8, DType::I8})
       for (const DType filter : {DType::I8, DType::U8}) {
-        const KernelCase made = extreme_case(depthwise(data, filter), device->target());
+        const KernelCase made = extreme_case(depthwise(data, filter), device->target(), end_of);
         EXPECT_EQ(schedule::packed_type(made.group.anchor, made.schedule, kFilter), filter);
         const auto divergence = check_on_device(Reference(made), *device);
         EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
