@@ -3,15 +3,19 @@
 """Whole torchvision networks in half precision on one GPU, beside PyTorch's best form, in turn in one call.
 
     bench/torchvision_networks.py PROGRAM OUT [--networks A,B] [--batches 1,32] [--peers graph,compile] [--rounds 3] [--kernels]
+        [--jobs N] [--wait SECONDS]
 
 PROGRAM is a build or an unpacked archive of `scripts/bundle.sh`. Networks have random weights and are exported by
 torch.onnx; both sides run on random pictures of 224 x 224. graph is eager PyTorch in a CUDA graph, compile is torch.compile in
-mode reduce-overhead; both channels last, with cuDNN's autotuning. OUT/torchvision.csv has a row per network, batch and round;
---kernels also writes our kernels as OUT/NETWORK_BATCH.csv. Prints ratios of medians, their geometric mean and the worst.
+mode reduce-overhead; both channels last, with cuDNN's autotuning. Networks are exported and compiled by N processes
+side by side (one for each processor), and timed one after another when all are ready, or after SECONDS (1800) those that are.
+OUT/torchvision.csv has a row per network, batch and round; --kernels also writes our kernels as OUT/NETWORK_BATCH.csv. Prints ratios of medians, their geometric mean and the worst.
 """
 import argparse
 import csv
 import math
+import multiprocessing
+import multiprocessing.connection
 import os
 import pathlib
 import re
@@ -19,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import torch
 import torchvision
@@ -82,7 +87,7 @@ class Ours:
         self.model = f"{scratch}/{name}_{batch}.onnx"
         export(name, batch, self.model)
         self.command = [f"{program}/bin/tilefuse", "bench", self.model, "--device", "cuda", "--precision", "f16", "--no-records"]
-        self.env = dict(os.environ, TILEFUSE_CACHE=f"{scratch}/kernels.sqlite")
+        self.env = dict(os.environ, TILEFUSE_CACHE=f"{scratch}/{name}_{batch}.sqlite")
 
     def bench(self, *options):
         done = subprocess.run([*self.command, *options], env=self.env, capture_output=True, text=True)
@@ -100,18 +105,52 @@ def sides(args, name, batch, scratch):
         yield form, Peer(name, batch, form)
 
 
-def measured(args, name, batch, scratch, rows):
-    """Medians by side of one network; every round is written."""
-    ready = dict(sides(args, name, batch, scratch))
-    if args.kernels:
-        ready["tilefuse"].bench("--repeat", "20", "--sort", "launch", "--csv", f"{args.out}/{name}_{batch}.csv")
-    times = {side: [] for side in ready}
-    for turn in range(args.rounds):
-        for side, run in ready.items():
-            times[side].append(run.ms())
-            rows.writerow([name, batch, side, turn, f"{times[side][-1]:.4f}"])
-    os.remove(ready["tilefuse"].model)
-    return {side: statistics.median(values) for side, values in times.items()}
+def measured(args, name, batch, scratch, turn):
+    """A process of one network: says that all its sides are ready, waits for its turn, and sends its rows."""
+    torch.backends.cudnn.benchmark = True
+    try:
+        ready = dict(sides(args, name, batch, scratch))
+        for run in ready.values():
+            run.ms()
+        turn.send(None)
+        turn.recv()
+        if args.kernels:
+            ready["tilefuse"].bench("--repeat", "20", "--sort", "launch", "--csv", f"{args.out}/{name}_{batch}.csv")
+        turn.send([(side, round_, run.ms()) for round_ in range(args.rounds) for side, run in ready.items()])
+    except Exception as error:  # one network less; said, and the others go on
+        turn.send(f"{type(error).__name__}: {error}")
+
+
+def prepared(args, scratch):
+    """The processes of all networks, as many at a time as there are processors, every one ready to be timed."""
+    spawn = multiprocessing.get_context("spawn")
+    waiting = [(name, batch) for name in args.networks for batch in map(int, args.batches)]
+    processes = {}
+    running, ready, limit = {}, {}, time.monotonic() + args.wait
+    while (waiting or running) and time.monotonic() < limit:
+        while waiting and len(running) < args.jobs:
+            name, batch = waiting.pop(0)
+            here, there = spawn.Pipe()
+            process = spawn.Process(target=measured, args=(args, name, batch, scratch, there))
+            process.start()
+            there.close()
+            running[here] = (name, batch)
+            processes[name, batch] = process
+        for pipe in multiprocessing.connection.wait(list(running), max(0, limit - time.monotonic())):
+            try:
+                said = pipe.recv()
+            except EOFError:
+                said = "the process ended"
+            if said is None:
+                ready[running[pipe]] = pipe
+            else:
+                print("{:20} {:4} failed: {}".format(*running[pipe], said), flush=True)
+            del running[pipe]
+    for late in [*running.values(), *waiting]:
+        print("{:20} {:4} was not ready in time".format(*late), flush=True)
+        if late in processes:
+            processes[late].kill()
+    return {key: ready[key] for key in processes if key in ready}
 
 
 def report(name, batch, medians, ratios):
@@ -137,20 +176,23 @@ def main():
     parser.add_argument("--peers", type=words, default=["graph", "compile"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kernels", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--wait", type=float, default=1800)
     args = parser.parse_args()
-    torch.backends.cudnn.benchmark = True
     print(f"# {torch.cuda.get_device_name()}, PyTorch {torch.__version__}, float16, {RUNS} runs a round, {args.rounds} rounds")
     ratios = {}
     with open(args.out / "torchvision.csv", "w") as file, tempfile.TemporaryDirectory() as scratch:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["network", "batch", "side", "round", "ms"])
-        for name in args.networks:
-            for batch in map(int, args.batches):
-                try:
-                    report(name, batch, measured(args, name, batch, scratch, rows), ratios)
-                except Exception as error:  # one network less; said, and the next goes on
-                    print(f"{name:20} {batch:4} failed: {error}", flush=True)
-                file.flush()
+        for (name, batch), turn in prepared(args, scratch).items():
+            turn.send(None)
+            found = turn.recv()
+            if isinstance(found, str):
+                print(f"{name:20} {batch:4} failed: {found}", flush=True)
+                continue
+            rows.writerows([name, batch, side, round_, f"{ms:.4f}"] for side, round_, ms in found)
+            file.flush()
+            report(name, batch, {side: statistics.median(ms for who, _, ms in found if who == side) for side, _, _ in found}, ratios)
     if ratios:
         worst = min(ratios, key=ratios.get)
         mean = math.exp(statistics.fmean(map(math.log, ratios.values())))
