@@ -68,6 +68,18 @@ TEST(WgmmaWindow, ConvolutionsAreExact) {
   EXPECT_GE(checked, 40);
 }
 
+// 16 of each: rows of 32 bytes, by an instruction of 16 columns.
+TEST(WgmmaWindow, FewChannelsAreExact) {
+  for (const Conv &problem : {Conv{.n = 2, .h = 9, .w = 11, .c = 16, .k = 16},
+                              Conv{.h = 32, .w = 8, .c = 16, .k = 16, .in = "bf16"}}) {
+    const poly::Group group = group_of(problem);
+    std::vector<Schedule> narrow = windowed(group.anchor);
+    std::erase_if(narrow, [](const Schedule &each) { return each.core.op->n != 16; });
+    EXPECT_GE(narrow.size(), 2u);
+    EXPECT_GT(check_schedules(group, target(), narrow, 1), 0);
+  }
+}
+
 TEST(WgmmaWindow, InputGradientsAreExact) {
   for (const GradientConv &problem : {GradientConv{.n = 2, .h = 8, .w = 9, .c = 64, .k = 64},
                                       GradientConv{.n = 2, .h = 13, .w = 6, .c = 72, .k = 128}})

@@ -68,6 +68,7 @@ constexpr std::array kVecs = {16, 8, 4, 2};
 constexpr std::array kNeighbours = {4, 2, 1};
 constexpr std::int64_t kMostStored = 16;  // bytes, by a work-item at once
 constexpr std::int64_t kNarrow = 64;      // columns
+constexpr std::int64_t kFewColumns = 16;  // for whose sake alone no window is read again
 constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
 
 // As any of its schedules has them.
@@ -189,9 +190,13 @@ std::vector<Schedule> forms_of(const Forms &of) {
       found.push_back(*schedule);
     return schedule && data_map(gemm_of(of.nest, *schedule)).lower.size() <= 2;
   };
-  const bool in_blocks = roles_of(of.nest).has_blocks() && &of.kind == &kPlain;
+  const CoreRoles roles = roles_of(of.nest);
+  const bool in_blocks = roles.has_blocks() && &of.kind == &kPlain;
   const bool spills = &of.kind == &kStreamed && has(of.target, Quirk::SwappedStreamSpills);
   for (const TileSizes &sizes : of.kind.tiles) {
+    if (of.kind.footprint == Footprint::Halo && sizes.columns <= kFewColumns &&
+        roles.channel_points > sizes.columns)
+      continue;
     if (in_blocks)
       add_blocks(of, sizes, found);
     else if (of.kind.footprint == Footprint::Step && (add(sizes, 0) || &of.kind == &kGathered))
