@@ -69,18 +69,21 @@ void print_waiting(const model::Compiled &compiled) {
 
 void print_launches(const model::Compiled &compiled, const Target &target) {
   double sum = 0;
-  fmt::print("us,parts,schedule,nest,nodes\n");
+  double aside = 0;
+  fmt::print("us,parts,aside before,schedule,nest,nodes\n");
   for (const model::CompiledLaunch &each : compiled.launches) {
     const std::vector<launch::Part> &parts = each.launch.parts;
     double seconds = 0;
     for (const launch::Part &part : parts)
       seconds += cost::predict(part.placed.group, part.schedule, target).seconds;
     const launch::Part &first = parts.front();
-    fmt::print("{:.1f},{},{},{},{}\n", seconds * 1e6, parts.size(), first.schedule.name,
+    fmt::print("{:.1f},{},{},{},{},{}\n", seconds * 1e6, parts.size(),
+               each.before ? fmt::to_string(*each.before) : "", first.schedule.name,
                first.placed.group.anchor.name, first.placed.origin);
-    sum += seconds;
+    (each.before ? aside : sum) += seconds;
   }
-  fmt::print("# {} launches, {:.3f} ms predicted\n", compiled.launches.size(), sum * 1e3);
+  fmt::print("# {} launches, {:.3f} ms predicted and {:.3f} beside\n", compiled.launches.size(),
+             sum * 1e3, aside * 1e3);
 }
 
 void run(const Options &options) {
@@ -95,6 +98,7 @@ void run(const Options &options) {
       model::apply_precision(step.program, precision, device.target());
   model::SessionOptions session{.is_simplified = applied.is_simplified};
   session.fusion.level = *poly::parse_fuse_level(options.fuse);
+  session.has_asides = true;
   session.arena_bytes = static_cast<std::int64_t>(options.arena_gb * 1e9);
   if (options.program) {
     const program::Program program =

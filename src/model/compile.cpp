@@ -29,11 +29,13 @@
 #include "search/forms/algorithms.h"
 #include "search/forms/named_schedule.h"
 #include "search/groups.h"
+#include "search/network/asides.h"
 #include "search/network/kept_choices.h"
 #include "search/network/launches.h"
 #include "search/network/layout_choice.h"
 #include "search/network/split_groups.h"
 #include "search/pick.h"
+#include "target/features.h"
 
 namespace tilefuse::model {
 namespace {
@@ -116,6 +118,15 @@ std::vector<CompiledLaunch> launches_of(std::vector<launch::Part> kernels, const
        search::choose_launches(std::move(kernels), target, pick, options.sharing))
     launches.push_back({std::move(launch)});
   return launches;
+}
+
+void run_aside(std::vector<CompiledLaunch> &launches) {
+  std::vector<const launch::Launch *> all;
+  for (const CompiledLaunch &each : launches)
+    all.push_back(&each.launch);
+  const std::vector<std::optional<std::size_t>> asides = search::choose_asides(all);
+  for (std::size_t k = 0; k < launches.size(); ++k)
+    launches[k].before = asides[k];
 }
 
 // Of everything that the code of a launch is made from: which arguments its parts share, not which
@@ -277,6 +288,8 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
                                   device.target(), options, kept);
   if (options.arena_bytes > 0)
     fit_arena(compiled, device, options.arena_bytes);
+  else if (options.has_asides && has(device.target(), Feature::LaunchQueue))
+    run_aside(compiled.launches);
   compiled.searched = kept.searched();
   compiled.seconds.choose = watch.seconds();
   return compiled;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace tilefuse::model {
 struct CompiledLaunch {
   launch::Launch launch;
   std::size_t package = 0; // position in Compiled::packages
+  // Of an aside the number of the launch before which it has ended (search/network/asides.h).
+  std::optional<std::size_t> before = std::nullopt;
 };
 
 struct Compiled {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "runtime/timeline.h"
 
 namespace tilefuse::model {
 
@@ -73,6 +74,16 @@ void Execution::load_kernels() {
     }
     loaded_.push_back(resident_->device().load(compiled.package(compiled.launches[k]), bindings));
     kernels_.push_back(loaded_.back().get());
+  }
+}
+
+void Execution::add_to(runtime::Timeline &timeline) const {
+  const std::size_t first = timeline.kernels.size();
+  const std::vector<CompiledLaunch> &launches = resident_->compiled().launches;
+  for (std::size_t k = 0; k < kernels_.size(); ++k) {
+    timeline.kernels.push_back(kernels_[k]);
+    if (launches[k].before)
+      timeline.asides.push_back({first + k, first + *launches[k].before});
   }
 }
 

@@ -48,6 +48,8 @@ public:
   // Of its own memory.
   std::int64_t bytes() const { return bytes_; }
   std::span<runtime::Launchable *const> kernels() const { return kernels_; }
+  // Appends one run, with what runs aside.
+  void add_to(runtime::Timeline &timeline) const;
 
 private:
   struct Use { // of a buffer

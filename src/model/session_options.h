@@ -19,6 +19,9 @@ struct SessionOptions {
   std::string layout = "auto"; // of activations (search/network/layout_choice.h)
   search::FusionSettings fusion;
   search::Sharing sharing = search::Sharing::Any; // of launches, by several kernels
+  // Whether launches that nothing waits for soon run beside others (search/network/asides.h), for who runs
+  // a timeline of them; not under a limit of memory, which they keep longer.
+  bool has_asides = false;
   // That buffers alive during a run alone may need; what would be too much is computed again
   // (model/plan/recompute.h). 0: any.
   std::int64_t arena_bytes = 0;

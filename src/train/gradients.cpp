@@ -61,7 +61,8 @@ Gradients::Gradients(const StepProgram &step, const Compilation &compilation,
       fed_count_(step.fed) {
   const auto [applied, segments] = cut_step(step, compilation.precision, device_.target());
   const Program &whole = applied.program;
-  const model::SessionOptions options = with(compilation.session, applied);
+  model::SessionOptions options = with(compilation.session, applied);
+  options.has_asides = true;
   fed_.resize(sets());
   places_.assign(sets(), std::vector<Binding>(whole.tensors.size()));
   place_ports(whole, places);
@@ -179,7 +180,7 @@ runtime::Timeline Gradients::timeline() const {
   runtime::Timeline timeline;
   for (std::size_t s = 0; s < executions_.size(); ++s) {
     for (const auto &execution : executions_[s])
-      add(timeline, execution->kernels());
+      execution->add_to(timeline);
     if (!sums_[s].sum)
       continue;
     const std::size_t now = timeline.kernels.size();

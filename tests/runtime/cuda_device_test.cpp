@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the CUDA back end asks of the driver, with a driver that does nothing (fake_cuda.cpp): a
 // list of launches is recorded once and is one call from then on, and only reading and finishing
-// wait. The device's own streams are 1, where work goes, 2, for writes beside it, and 3, for what runs
-// beside a timeline.
+// wait. The device's own streams are 1, where work goes, 2, for writes beside it, 3, for what runs
+// beside a timeline, and 4, for its asides.
 #include <array>
 #include <cstdlib>
 
@@ -102,6 +102,34 @@ TEST_F(CudaCalls, ATimelineIsForkedAndJoined) {
   recorded->launch();
   EXPECT_EQ(taken(), "graph in 1\n");
   EXPECT_EQ(recorded->waited(), 2e-3); // as the fake clock says
+}
+
+// Asides are forked behind the kernel in front and joined in front of another, or at the end; one that
+// follows another waits for it alone.
+TEST_F(CudaCalls, AsidesAreForkedAndJoined) {
+  const std::string fork = "mark in 1\nbehind mark in 4\n", apart = "launch in 4\nmark in 4\n",
+                    join = "behind mark in 1\n", own = "launch in 1\n";
+  const auto sent = [&](Timeline timeline) {
+    const std::unique_ptr<Recorded> recorded = device_->record(std::move(timeline));
+    recorded->launch();
+    const std::string first = taken();
+    recorded->launch();
+    EXPECT_EQ(taken(), "record in 1\n" + first + "recorded\ngraph in 1\n");
+    return first;
+  };
+  EXPECT_EQ(sent({.kernels = list(), .asides = {{0, 2}}}), fork + apart + own + join + own);
+  EXPECT_EQ(sent({.kernels = list(), .asides = {{1, 3}, {2, 3}}}),
+            own + fork + apart + apart + join);
+  EXPECT_EQ(sent({.kernels = list(), .asides = {{0, 2}, {2, 3}}}),
+            fork + apart + own + join + fork + apart + join);
+  // What is beside the second kernel follows the aside in front of it too.
+  const auto send = [&] { device_->copy({memory_.get(), 0, 4}, {memory_.get(), 256, 4}); };
+  const std::unique_ptr<Recorded> recorded =
+      device_->record({.kernels = list(), .asides = {{0, 3}}, .beside = {{1, 3, send}}});
+  recorded->launch();
+  const std::string text = taken();
+  EXPECT_EQ(text.substr(0, text.find("copy")),
+            fork + apart + "mark in 1\nbehind mark in 3\nbehind mark in 3\n");
 }
 
 TEST_F(CudaCalls, ATimelineWithNothingBesideIsAList) {

@@ -45,6 +45,7 @@ public:
 private:
   void add_launch(int number) {
     const launch::Launch &launch = compiled_.launches[at(number)].launch;
+    const int last = last_beside(number);
     std::vector<PlannedArgument> arguments;
     for (const launch::Argument &argument : launch::arguments(launch).all) {
       const BufferId buffer = buffer_of(launch, argument);
@@ -54,10 +55,17 @@ private:
         arguments.push_back({.constant = plain_constant(buffer)});
       } else {
         touch(buffer, number);
+        touch(buffer, last);
         arguments.push_back({.buffer = buffer});
       }
     }
     plan_.launches.push_back(std::move(arguments));
+  }
+
+  // The last launch that may run before a launch has ended.
+  int last_beside(int number) const {
+    const std::optional<std::size_t> before = compiled_.launches[at(number)].before;
+    return before ? static_cast<int>(*before) - 1 : number;
   }
 
   int add_constant(PlannedConstant constant) {
@@ -201,6 +209,8 @@ std::string to_text(const Plan &plan, const Compiled &compiled) {
     for (const PlannedArgument &argument : plan.launches[k])
       text += argument.constant >= 0 ? fmt::format(" constant:{}", argument.constant)
                                      : fmt::format(" buffer:{}", to_int(argument.buffer));
+    if (const std::optional<std::size_t> before = compiled.launches[k].before)
+      text += fmt::format(" aside before {}", *before);
     text += "\n";
     for (const launch::Part &part : compiled.launches[k].launch.parts)
       for (const std::string &note : part.placed.notes)

@@ -10,7 +10,8 @@
 //   launch 0 conv_f32_… buffers 2 7 constants 0
 //
 // Inputs, outputs and buffers that rely on zeros have memory of their own; the rest share one arena
-// by lifetime.
+// by lifetime. `aside before 20`: the launch runs beside those up to number 19, which therefore leave
+// alone what it reads and writes.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,6 @@ Opened<DriverApi> open_driver() {
   TILEFUSE_FIND(cuMemcpyDtoHAsync_v2);
   TILEFUSE_FIND(cuMemcpyDtoDAsync_v2);
   TILEFUSE_FIND(cuMemsetD8Async);
-  TILEFUSE_FIND(cuStreamCreate);
   TILEFUSE_FIND(cuStreamCreateWithPriority);
   TILEFUSE_FIND(cuStreamDestroy_v2);
   TILEFUSE_FIND(cuStreamSynchronize);

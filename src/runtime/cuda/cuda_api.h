@@ -36,6 +36,8 @@ enum Attribute : int {
 
 // Attributes of a function.
 constexpr unsigned kNonBlockingStream = 1;
+constexpr int kUsual = 0;               // a priority
+constexpr int kInFront = -1;            // of the usual
 constexpr int kFirstOfAll = -100;       // a priority; the driver takes the nearest that it has
 constexpr unsigned kRecordExternal = 1; // a node of the graph that is recorded
 constexpr int kCaptureThreadLocal = 1;
@@ -79,7 +81,6 @@ struct DriverApi {
   Result (*cuMemcpyDtoHAsync_v2)(void *, DevicePtr, std::size_t, Stream);
   Result (*cuMemcpyDtoDAsync_v2)(DevicePtr, DevicePtr, std::size_t, Stream);
   Result (*cuMemsetD8Async)(DevicePtr, unsigned char, std::size_t, Stream);
-  Result (*cuStreamCreate)(Stream *, unsigned);
   Result (*cuStreamCreateWithPriority)(Stream *, unsigned, int);
   Result (*cuStreamDestroy_v2)(Stream);
   Result (*cuStreamSynchronize)(Stream);

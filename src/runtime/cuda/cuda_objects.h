@@ -26,18 +26,19 @@ public:
     cuda::check(api, api.cuDeviceGet(&device_, number), "cuDeviceGet");
     cuda::check(api, api.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
     enter();
-    for (cuda::Stream *each : {&own, &transfers})
-      cuda::check(api, api.cuStreamCreate(each, cuda::kNonBlockingStream), "cuStreamCreate");
-    cuda::check(
-        api, api.cuStreamCreateWithPriority(&beside, cuda::kNonBlockingStream, cuda::kFirstOfAll),
-        "cuStreamCreateWithPriority");
+    for (const auto &[stream, priority] :
+         {std::pair(&own, cuda::kInFront), std::pair(&transfers, cuda::kUsual),
+          std::pair(&beside, cuda::kFirstOfAll), std::pair(&aside, cuda::kUsual)})
+      cuda::check(api,
+                  api.cuStreamCreateWithPriority(stream, cuda::kNonBlockingStream, priority),
+                  "cuStreamCreateWithPriority");
     stream = usual = own;
   }
   CudaContext(const CudaContext &) = delete;
   CudaContext &operator=(const CudaContext &) = delete;
   ~CudaContext() {
     api.cuCtxSetCurrent(context_);
-    for (const cuda::Stream each : {own, transfers, beside})
+    for (const cuda::Stream each : {own, transfers, beside, aside})
       if (each != nullptr)
         api.cuStreamDestroy_v2(each);
     api.cuDevicePrimaryCtxRelease_v2(device_);
@@ -63,6 +64,7 @@ public:
   cuda::Stream stream = nullptr;    // where it goes now
   cuda::Stream transfers = nullptr; // beside it
   cuda::Stream beside = nullptr;    // of timelines; in front of what waits in the others
+  cuda::Stream aside = nullptr;     // of timelines; behind what waits in the others
 
 private:
   int device_ = 0;

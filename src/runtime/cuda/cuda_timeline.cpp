@@ -26,6 +26,8 @@ private:
 
 CudaTimeline::CudaTimeline(std::shared_ptr<CudaContext> cx, Timeline timeline, Launch launch)
     : cx_(std::move(cx)), timeline_(std::move(timeline)), launch_(std::move(launch)) {
+  for (const Aside &each : timeline_.asides)
+    asides_.push_back(std::make_unique<Apart>(each, cx_->api));
   for (const Beside &each : timeline_.beside) {
     forks_.push_back(std::make_unique<CudaEvent>(cx_->api));
     if (joins_.empty() || joins_.back()->before != each.before)
@@ -57,17 +59,33 @@ double CudaTimeline::waited() {
 }
 
 void CudaTimeline::send(bool is_recording) const {
-  auto next = timeline_.beside.begin();
-  auto fork = forks_.begin();
+  std::size_t beside = 0; // that are sent
   auto joins = joins_.begin();
+  std::size_t asides = 0, ended = 0; // that are sent, and that were waited for
+  bool is_behind = false;            // the last aside is behind all kernels that are sent
+  bool is_joined = false;            // the next kernel is behind an event
+  const auto last = [&] { return asides > ended ? asides_[asides - 1].get() : nullptr; };
   for (std::size_t k = 0; k <= timeline_.kernels.size(); ++k) {
-    for (; next != timeline_.beside.end() && next->after == k; ++next, ++fork)
-      send_beside(*next, **fork);
-    const bool is_joined = joins != joins_.end() && (*joins)->before == k;
-    if (is_joined)
+    send_all_beside(k, beside, last());
+    if (joins != joins_.end() && (*joins)->before == k) {
       join(**joins++, is_recording);
-    if (k < timeline_.kernels.size())
-      launch_(*timeline_.kernels[k], !is_joined);
+      is_joined = true;
+    }
+    const std::size_t waited = ended;
+    while (ended < asides && asides_[ended]->aside.before <= k)
+      ++ended;
+    if (ended > waited) {
+      wait_for(asides_[ended - 1]->end, cx_->stream);
+      is_joined = true;
+    }
+    if (k == timeline_.kernels.size())
+      break;
+    if (asides < asides_.size() && asides_[asides]->aside.kernel == k) {
+      send_aside(*asides_[asides++], !std::exchange(is_behind, true));
+    } else {
+      launch_(*timeline_.kernels[k], !std::exchange(is_joined, false));
+      is_behind = false;
+    }
   }
 }
 
@@ -77,10 +95,23 @@ void CudaTimeline::join(const Join &join, bool is_recording) const {
   mark(join.end, is_recording);
 }
 
-void CudaTimeline::send_beside(const Beside &beside, const CudaEvent &fork) const {
-  order(cx_->stream, fork, cx_->beside);
-  const StreamInUse in(*cx_, cx_->beside);
-  beside.send();
+void CudaTimeline::send_aside(const Apart &apart, bool is_forked) const {
+  if (is_forked)
+    order(cx_->stream, apart.fork, cx_->aside);
+  const StreamInUse in(*cx_, cx_->aside);
+  launch_(*timeline_.kernels[apart.aside.kernel], !is_forked);
+  check(cx_->api, cx_->api.cuEventRecord(apart.end.get(), cx_->stream), "cuEventRecord");
+}
+
+// Behind the last aside too, which may be what is waited for.
+void CudaTimeline::send_all_beside(std::size_t after, std::size_t &sent, const Apart *last) const {
+  for (; sent < timeline_.beside.size() && timeline_.beside[sent].after == after; ++sent) {
+    order(cx_->stream, *forks_[sent], cx_->beside);
+    if (last != nullptr)
+      wait_for(last->end, cx_->beside);
+    const StreamInUse in(*cx_, cx_->beside);
+    timeline_.beside[sent].send();
+  }
 }
 
 // Of a graph, an event with a time is a node of its own.
@@ -94,7 +125,11 @@ void CudaTimeline::mark(const CudaEvent &event, bool is_recording) const {
 
 void CudaTimeline::order(cuda::Stream first, const CudaEvent &event, cuda::Stream second) const {
   check(cx_->api, cx_->api.cuEventRecord(event.get(), first), "cuEventRecord");
-  check(cx_->api, cx_->api.cuStreamWaitEvent(second, event.get(), 0), "cuStreamWaitEvent");
+  wait_for(event, second);
+}
+
+void CudaTimeline::wait_for(const CudaEvent &event, cuda::Stream stream) const {
+  check(cx_->api, cx_->api.cuStreamWaitEvent(stream, event.get(), 0), "cuStreamWaitEvent");
 }
 
 } // namespace tilefuse::runtime

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A timeline on a CUDA device: kernels in the stream in use, what runs beside them in the context's stream
-// `beside`, forked and joined by events, and all of it one graph.
+// A timeline on a CUDA device: kernels in the stream in use, asides and what runs beside them in the
+// context's streams of these names, forked and joined by events, and all of it one graph.
 //
 // The first run is sent without a graph, since libraries allocate at their first call of a kind, which
 // may not be recorded. Kernels next to an event start once what is in front has ended.
@@ -34,15 +34,26 @@ private:
     CudaEvent joined, begin, end; // the last two: of waiting
   };
 
+  // An aside, with what orders it.
+  struct Apart {
+    Apart(const Aside &which, const cuda::DriverApi &api) : aside(which), fork(api), end(api) {}
+    Aside aside;
+    CudaEvent fork, end;
+  };
+
   void send(bool is_recording) const;
+  // Forked, or behind the aside in front of it alone, and then early.
+  void send_aside(const Apart &apart, bool is_forked) const;
+  void send_all_beside(std::size_t after, std::size_t &sent, const Apart *last) const;
   void join(const Join &join, bool is_recording) const;
-  void send_beside(const Beside &beside, const CudaEvent &fork) const;
   void mark(const CudaEvent &event, bool is_recording) const;
   void order(cuda::Stream first, const CudaEvent &event, cuda::Stream second) const;
+  void wait_for(const CudaEvent &event, cuda::Stream stream) const;
 
   std::shared_ptr<CudaContext> cx_;
   Timeline timeline_;
   Launch launch_;
+  std::vector<std::unique_ptr<Apart>> asides_;
   std::vector<std::unique_ptr<CudaEvent>> forks_; // by what runs beside
   std::vector<std::unique_ptr<Join>> joins_;
   std::optional<CudaGraph> graph_;
