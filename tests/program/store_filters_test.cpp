@@ -68,6 +68,25 @@ TEST(StoreFilters, ShareACopy) {
   EXPECT_EQ(testing::run(after), testing::run(before)) << to_text(after);
 }
 
+// Of a narrower type they are stored anew from what a caller gives, and the narrowed one is gone where
+// nobody reads it.
+TEST(StoreFilters, OfANarrowerTypeAreStoredOnce) {
+  const Program before = testing::program_of(R"(program "p" {
+  input %0 "x" : f32[2, 3, 5, 4]
+  input %1 "w" : f32[6, 3, 3, 3]
+  %2 "w" : bf16[6, 3, 3, 3] = map[%1](bf16($0))
+  %3 "a" : bf16[2, 3, 5, 4] = map[%0](bf16(max($0, 0)))
+  %4 "b" : bf16[2, 6, 5, 4] = sum[n, m, y, x, c, r, s](%3[n, c, y + r - 1, x + s - 1] * %2[m, c, r, s]) -> [n, m, y, x]
+  %5 "c" : bf16[2, 3, 5, 4] = sum[n, m, y, x, c, r, s](%4[n, m, y, x] * %2[m, c, r, s]) -> [n, c, y + r - 1, x + s - 1]
+  output %5
+})");
+  const Program after = store_filters(before, seconds);
+  EXPECT_EQ(copies(after), 2U) << to_text(after);
+  EXPECT_EQ(after.statements.size(), before.statements.size() + 3) << to_text(after);
+  EXPECT_TRUE(reads(after, "[m, r, s, c])") && reads(after, "[c, r, s, m])")) << to_text(after);
+  EXPECT_EQ(testing::run(after), testing::run(before)) << to_text(after);
+}
+
 TEST(StoreFilters, OnlyWhatGainsAndMayBeRounded) {
   const Program before = gradients(kNetwork);
   EXPECT_EQ(to_text(store_filters(before, [](const Program &) { return 1.0; })), to_text(before));

@@ -31,6 +31,8 @@ public:
   Program run() {
     std::vector<Statement> before = std::move(result_.statements);
     for (Statement &statement : before) {
+      if (const std::optional<TensorId> from = narrowed_input(statement))
+        inputs_.emplace(statement.out, *from);
       if (const std::optional<std::size_t> filter = filter_of(statement))
         choose(statement, *filter);
       statements_.push_back(std::move(statement));
@@ -51,6 +53,22 @@ private:
     return std::get<Contraction>(statement.body);
   }
 
+  // The input that a statement rounds to the narrower type of its result.
+  std::optional<TensorId> narrowed_input(const Statement &statement) const {
+    const auto *map = std::get_if<Map>(&statement.body);
+    if (map == nullptr || map->operands.size() != 1 ||
+        map->expr != cast(operand(0, DType::F32), tensor(statement.out).type) ||
+        tensor(map->operands[0]).role != Role::Input || tensor(map->operands[0]).type != DType::F32)
+      return {};
+    return map->operands[0];
+  }
+
+  // Whether it is what a caller gives, for matrix units as it is or narrowed.
+  bool is_given(TensorId id) const {
+    return inputs_.count(id) > 0 ||
+           (result_.tf32 && tensor(id).role == Role::Input && tensor(id).type == DType::F32);
+  }
+
   // Which operand of a product is one; nothing: none is.
   std::optional<std::size_t> filter_of(const Statement &statement) const {
     const auto *body = std::get_if<Contraction>(&statement.body);
@@ -59,8 +77,8 @@ private:
       return {};
     for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
       const Access &filter = body->in[k], &data = body->in[1 - k];
-      if (tensor(filter.tensor).role == Role::Input && reads_elements(filter) &&
-          tensor(filter.tensor).type == DType::F32 && tensor(data.tensor).type == DType::F32 &&
+      if (is_given(filter.tensor) && reads_elements(filter) && !is_given(data.tensor) &&
+          tensor(data.tensor).type == tensor(filter.tensor).type &&
           tensor(data.tensor).role == Role::Temporary)
         return k;
     }
@@ -116,27 +134,37 @@ private:
         consider(other, price({other}));
       }
     if (copies_.count({from, *own}) == 0) {
-      const Statement made = copy_of(from, *own, statement.origin);
-      const Statement other = reading(statement, filter, *own, made.out);
-      if (consider(other, price({made, other}) / kGain)) {
-        copies_.emplace(Order{from, *own}, made.out);
-        statements_.push_back(made);
+      std::vector<Statement> made = copy_of(from, *own, statement.origin);
+      const TensorId copy = made.back().out;
+      const Statement other = reading(statement, filter, *own, copy);
+      std::vector<Statement> both = made;
+      both.push_back(other);
+      if (consider(other, price(std::move(both)) / kGain)) {
+        copies_.emplace(Order{from, *own}, copy);
+        std::move(made.begin(), made.end(), std::back_inserter(statements_));
       }
     }
     statement = std::move(best);
   }
 
-  Statement copy_of(TensorId from, std::size_t last, const std::string &origin) {
+  // Of what a caller gives, rounded where the tensor is.
+  std::vector<Statement> copy_of(TensorId from, std::size_t last, const std::string &origin) {
+    const auto narrowed = inputs_.find(from);
+    const TensorId given = narrowed == inputs_.end() ? from : narrowed->second;
     Shape shape = tensor(from).shape;
     Contraction body{.agg = Agg::Assign};
     for (std::size_t d = 0; d < shape.size(); ++d)
       body.indices.push_back(fmt::format("d{}", d));
     for (std::size_t d = 0; d < shape.size(); ++d)
       body.out.push_back(index_form(static_cast<int>(d), shape.size()));
-    body.in = {{from, body.out}};
+    body.in = {{given, body.out}};
     put_last(body.out, last);
     put_last(shape, last);
-    return {add_like(result_, from, shape), std::move(body), origin};
+    std::vector<Statement> made = {{add_like(result_, given, shape), std::move(body), origin}};
+    if (given != from)
+      made.push_back({add_like(result_, from, shape),
+                      Map{cast(operand(0, DType::F32), tensor(from).type), {made[0].out}}, origin});
+    return made;
   }
 
   static Statement reading(Statement statement, std::size_t filter, std::size_t last,
@@ -152,7 +180,8 @@ private:
     Program program = result_;
     Contraction &last = product(statements.back());
     const auto put_channels_last = [&](TensorId id, std::vector<Affine> &subscripts) {
-      if (at(id) >= first_copy_ || tensor(id).role != Role::Temporary || subscripts.size() < 3)
+      if (at(id) >= first_copy_ || inputs_.count(id) > 0 || tensor(id).role != Role::Temporary ||
+          subscripts.size() < 3)
         return;
       put_last(subscripts, 1);
       put_last(program[id].shape, 1);
@@ -167,13 +196,14 @@ private:
   const std::size_t first_copy_ = result_.tensors.size();
   const Price &price_;
   std::vector<Statement> statements_;
+  std::map<TensorId, TensorId> inputs_; // that narrowed ones are of
   std::map<Order, TensorId> copies_;
 };
 
 } // namespace
 
 Program store_filters(const Program &program, const Price &price) {
-  return program.tf32 ? Storing(program, price).run() : program;
+  return Storing(program, price).run();
 }
 
 } // namespace tilefuse::program

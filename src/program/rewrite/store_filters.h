@@ -2,8 +2,8 @@
 // Filters that are inputs, as trained ones are, lie as a caller gives them, and matrix units read
 // 32-bit operands along the index that is summed, or across it where their own index is contiguous
 // (schedule/mma/core_roles.h). Products that gain by it read a copy in another order, with what
-// they sum over innermost; all that want the same order read the same copy. A narrower type does
-// without: its conversion is stored as its readers want it (program/precision/precision.h).
+// they sum over innermost; all that want the same order read the same copy. Where a filter is rounded
+// to a narrower type the copy is, so that it takes the place of the rounded one.
 //
 //   %2 = sum[n, m, y, x, c, r, s](%0[n, c, y + r - 1, x + s - 1] * %1[m, c, r, s]) -> [n, m, y, x]
 // becomes
@@ -20,9 +20,9 @@ namespace tilefuse::program {
 // What a program takes, seconds.
 using Price = std::function<double(const Program &)>;
 
-// Of products that may be rounded (Program::tf32) of a tensor that is computed and an input that
-// each of its dimensions reads by one index. `price` is asked for programs of a product alone,
-// whose activations lie with channels innermost.
+// Of products of a tensor that is computed and an input that each of its dimensions reads by one
+// index, of a narrower type or where they may be rounded (Program::tf32). `price` is asked for
+// programs of a product alone, whose activations lie with channels innermost.
 Program store_filters(const Program &program, const Price &price);
 
 } // namespace tilefuse::program
