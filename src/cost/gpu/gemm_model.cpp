@@ -4,35 +4,116 @@
 // rates fitted to 354 times of an H200, schedules from the best to the 12th by an older model,
 // ResNet-50's layers at batch 1, 32 and 256: mean error 6 %, the choice 1 % above the fastest
 // timed.
+//
+// Time of schedules with wgmma: a block to a multiprocessor, whose tensor cores, path from the
+// second-level cache and depth of the ring bound a step; the end of a tile is not overlapped.
+// With rates fitted to 882 kernels of ResNet-50's layers at batch 1, 32 and 256 on an H200: 8.7 %
+// of root mean square error (11 % with tiles taken in turn), and the tile it picks takes 1.01 times
+// the best one's time on the average. The constants below are cycles and shares of generated code.
 #include "cost/gpu/gemm_model.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/index.h"
+#include "cost/expression.h"
 #include "cost/footprint.h"
-#include "cost/gpu/core_results.h"
-#include "cost/gpu/wgmma_model.h"
+#include "nest/index.h"
+#include "nest/points.h"
 #include "schedule/blocks.h"
 #include "schedule/local_memory.h"
-#include "schedule/wgmma/wgmma_registers.h"
+#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_maps.h"
+#include "schedule/wgmma/wgmma_panels.h"
+#include "schedule/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/wgmma_window.h"
 
 namespace tilefuse::cost {
 namespace {
 
+using schedule::kGroupItems;
+using schedule::kGroupRows;
+using schedule::kStepBytes;
+
 // Registers besides accumulators, fragments and places of copies; of a copy's places.
-constexpr double kSpareRegisters = 40;
+constexpr double kMmaSpareRegisters = 40;
 constexpr double kPlaceRegisters = 3;
 // Cycles that a warp issues for a load of one element each, with what tests, converts and stores
 // it.
-constexpr double kGatherCycles = 2;
+constexpr double kLoadCycles = 2;
 
-struct CoreModel {
+constexpr int kShallow = 3;            // buffers
+constexpr double kResultCycles = 5.72; // of a four warps' 128 results at the end of a tile
+constexpr double kLongerStore = 1.4;   // results that leave in boxes
+constexpr double kLongerNarrow = 3;    // results that leave in less than words
+constexpr double kLongerExchange = 2;  // results that warps exchange
+constexpr double kFetchedCycles = 3;   // of such that were fetched ahead
+constexpr double kFittedAhead = 32768; // bytes of a tile whose latency the rate is of
+constexpr double kNotOverlapped = 0.15;
+// Where windows are mapped, each for all taps at once (24 kernels on an H200, 8 %).
+constexpr double kWindowCycles = 800;  // of a window besides
+constexpr double kCopyingCycles = 450; // more of one that is mapped by warps that copy too
+constexpr double kWindowLocal = 0.3;   // of what else local memory moves
+constexpr double kBesideMaps = 0.2;    // of the shorter of mapping and the rest, not overlapped
+constexpr double kStreamCycles = 60;   // of a step beside whose window the filter streams
+constexpr double kGatherCycles = 85;   // of a run of every work-item that gathers
+constexpr double kGatherShared = 300;  // of a step that groups share, which warps gather
+constexpr double kGatherTile = 700;    // until its pixels are placed
+constexpr double kWordBytes = 4;
+constexpr double kBarrierBytes = 16; // of a buffer: full and empty
+
+// Neighbouring pixels that the work-items of a warp store at once.
+constexpr double kPixels = 8;
+// A bias, a residual and a bound.
+constexpr double kPlainSlots = 6;
+
+// Of a tensor that is read once for each result.
+std::int64_t results_of(const nest::Nest &nest) { return points_of(nest, output_indices(nest)); }
+
+// Neighbours that a work-item stores at once: as many of its vector as the result's rows let begin
+// at a multiple of them.
+std::int64_t aligned_run(const schedule::Gemm &gemm, const nest::Linear &out) {
+  std::int64_t run = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  const auto divides = [&](std::int64_t apart) { return apart % run == 0; };
+  for (std::size_t i = 0; i < out.coeff.size(); ++i)
+    while (run > 1 && i != at(gemm.roles.channel) && !divides(out.coeff[i]))
+      run /= 2;
+  while (run > 1 && !divides(out.constant))
+    run /= 2;
+  return run;
+}
+
+double whole_operands(const nest::Nest &nest) {
+  return static_cast<double>(
+      std::count_if(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
+        return nest.slots[extra.slot].elems >= results_of(nest);
+      }));
+}
+
+double post_slots(const nest::Nest &nest) {
+  return std::max(0.0, expression_slots(nest.post, true) - kPlainSlots);
+}
+
+// What both models are made of.
+struct GemmModel {
   const schedule::Gemm &gemm;
   const Target &target;
-  const FedRing fed = {};
+  const FedRing &fed;
   const Rates &rates = target.rates;
   const schedule::CoreTile &tile = gemm.tile;
+
+  double memory_bytes() const { return touched_bytes(gemm.nest) + fed.memory_bytes; }
+
+  Estimate start() const {
+    Estimate estimate;
+    estimate.blocks = core_blocks(gemm);
+    estimate.launch = target.launch_us * 1e-6;
+    return estimate;
+  }
+};
+
+struct MmaModel : GemmModel {
   const bool gathers = core_gathers(gemm, gemm.roles.data);
   const double items = static_cast<double>(group_size(gemm.schedule));
   const double cycle = 2 * target.vector_f32 / (target.gflops_per_unit * 1e9);
@@ -51,7 +132,7 @@ struct CoreModel {
         static_cast<double>(tile.warp_rows) / 4 + static_cast<double>(tile.warp_columns) / 4;
     const double copies =
         static_cast<double>((tile.rows + tile.columns) * tile.row_bytes()) / 16 / items;
-    return accumulators + fragments + kPlaceRegisters * copies + kSpareRegisters;
+    return accumulators + fragments + kPlaceRegisters * copies + kMmaSpareRegisters;
   }
 
   double resident() const {
@@ -64,7 +145,7 @@ struct CoreModel {
 
   // Data that comes element by element, by a warp's load each.
   double gather_cycles() const {
-    return gathers ? static_cast<double>(tile.rows * tile.depth) / kCoreLanes * kGatherCycles : 0;
+    return gathers ? static_cast<double>(tile.rows * tile.depth) / kCoreLanes * kLoadCycles : 0;
   }
 
   Step step(double resident) const {
@@ -103,8 +184,6 @@ struct CoreModel {
     return resident * std::max(moved, issued) + std::min(moved, issued);
   }
 
-  double unique_bytes() const { return touched_bytes(gemm.nest) + fed.memory_bytes; }
-
   // On a multiprocessor.
   double blocks_at_once() const {
     return std::min(resident(),
@@ -130,9 +209,7 @@ struct CoreModel {
   }
 
   Estimate run() const {
-    Estimate estimate;
-    estimate.blocks = core_blocks(gemm);
-    estimate.launch = target.launch_us * 1e-6;
+    Estimate estimate = start();
     const auto count = static_cast<double>(estimate.blocks);
     const double at_once = blocks_at_once();
     const double waves = std::ceil(count / (at_once * target.compute_units));
@@ -141,7 +218,7 @@ struct CoreModel {
         (steps * step_cycles(at_once) + store_cycles(at_once) + rates.mma_block_cycles) * cycle;
     estimate.compute = wave / at_once;
     estimate.waves = waves * at_once * target.compute_units / count;
-    estimate.memory = unique_bytes() / (rates.mma_memory_share * target.gbytes_per_s * 1e9);
+    estimate.memory = memory_bytes() / (rates.mma_memory_share * target.gbytes_per_s * 1e9);
     estimate.seconds = std::max(waves * wave, estimate.memory) + estimate.launch;
     estimate.reasons = {{"registers", registers(), "per work-item"},
                         {"resident blocks", at_once, "per multiprocessor"},
@@ -156,20 +233,305 @@ struct CoreModel {
   }
 };
 
+struct WgmmaModel : GemmModel {
+  const schedule::TileOrder &order = gemm.schedule.tiles;
+  const int stages = step_stages(gemm.schedule);
+  const int windows = halo_stages(gemm.schedule);
+  const int operand_stages = gemm.schedule.extra.stages;
+  const int mappers = gemm.schedule.roles.transform.groups;
+  const int instances = gemm.schedule.roles.math.instances;
+  const bool is_kept = has_resident(gemm.schedule); // the filter
+  const bool gathers = has_loading_warps(gemm.schedule);
+
+  // Of the depth, copied for a step.
+  double data_rows() const {
+    return windows > 0 ? static_cast<double>(window_rows(gemm)) / taps_of_window(gemm)
+                       : static_cast<double>(tile.rows * tile.spread);
+  }
+
+  double filter_rows() const { return is_kept ? 0 : static_cast<double>(tile.columns); }
+
+  // Of a copy, of which as many are under way as there are buffers; where they are few, one is read
+  // meanwhile.
+  double latency() const {
+    if (windows == 0 && stages <= kShallow)
+      return (rates.tensor_copy_latency_shallow_cycles + copy_cycles()) / (stages - 1);
+    const double copy = operand_stages > 0 ? rates.tensor_copy_latency_ahead_cycles
+                                           : rates.tensor_copy_latency_cycles;
+    const double of_windows = windows > 0 ? copy / (windows * taps_of_window(gemm)) : 0;
+    return is_kept ? of_windows : std::max(of_windows, copy / stages);
+  }
+
+  // Rows of both inputs in a step, which are straight. Those that other blocks of a cluster copy take
+  // as long to come.
+  double copy_cycles() const {
+    if (gemm.roles.data_turned || gemm.roles.filter_turned)
+      return 0;
+    const double panels =
+        static_cast<double>(tile.row_bytes()) / static_cast<double>(ring_row_bytes(gemm));
+    const bool is_deep = data_map(gemm).lower.size() > 2;
+    const double data = gathers ? 0 : data_rows();
+    return panels * data * (is_deep ? rates.im2col_row_cycles : rates.tensor_copy_row_cycles) +
+           filter_rows() * rates.tensor_copy_row_cycles;
+  }
+
+  // In a step from the second-level cache; others of the cluster fetch the rest.
+  double fetched_bytes() const {
+    const double rows = data_rows() / static_cast<double>(order.cluster_n) +
+                        filter_rows() / static_cast<double>(order.cluster_m);
+    return rows * static_cast<double>(tile.row_bytes()) + fed.copied_bytes;
+  }
+
+  // What tensor copies write in a step and instructions read.
+  double local_cycles() const {
+    const auto read = static_cast<double>((tile.warp_rows + tile.warp_columns) * tile.row_bytes());
+    return (read * static_cast<double>(tile.warps()) + fetched_bytes()) /
+           rates.local_bytes_per_cycle;
+  }
+
+  // Each warp that maps has a scheduler of its own, or shares one with another that does.
+  double map_cycles() const {
+    if (fed.issued == 0)
+      return 0;
+    if (windows > 0)
+      return fed.issued / (rates.schedulers * rates.issue_per_scheduler_one_warp) +
+             kWindowLocal * local_cycles() +
+             (kWindowCycles + (mappers == 0 ? kCopyingCycles : 0)) / taps_of_window(gemm);
+    const double rate =
+        mappers > 1 ? rates.issue_per_scheduler_two_warps : rates.issue_per_scheduler_one_warp;
+    return fed.issued / (rates.schedulers * rate) + rates.map_step_cycles + local_cycles();
+  }
+
+  // Of warps that gather the data of a step.
+  double gather_cycles() const {
+    if (!gathers)
+      return 0;
+    if (fed.spread_cycles > 0)
+      return fed.spread_cycles;
+    const int data = gemm.roles.data;
+    const auto each = static_cast<double>(core_copy_elems(gemm, data));
+    const double runs = data_rows() * static_cast<double>(tile.depth) / each;
+    const double cycles = runs / kGroupItems * kGatherCycles;
+    const double filter =
+        filter_rows() * static_cast<double>(tile.row_bytes()) / rates.l2_bytes_per_cycle_tensor;
+    return cycles + filter + (instances > 1 ? 0 : kGatherShared);
+  }
+
+  // An instruction of 64 rows takes its operations' time at the peak, or the time to read its
+  // operands from local memory.
+  double matrix_cycles() const {
+    const auto columns = static_cast<double>(gemm.core().op->n);
+    const double instructions = static_cast<double>(tile.rows * tile.columns) /
+                                (kGroupRows * columns) * static_cast<double>(tile.row_bytes()) /
+                                kStepBytes;
+    const double bytes = columns * kStepBytes; // of the columns' operand
+    const double multiply = kGroupRows * bytes / rates.matrix_half_ops_per_cycle;
+    const double read = rates.wgmma_operand_cycles + bytes / rates.local_bytes_per_cycle;
+    return instructions * std::max(multiply, read) * rates.wgmma_time_ratio;
+  }
+
+  double step_cycles() const {
+    const double others =
+        std::max({matrix_cycles(), fetched_bytes() / rates.l2_bytes_per_cycle_tensor, copy_cycles(),
+                  latency(), gather_cycles()});
+    const double beside = windows > 0 ? kBesideMaps * std::min(others, map_cycles()) : 0;
+    return std::max(others, map_cycles()) + beside + (windows > 0 && !is_kept ? kStreamCycles : 0) +
+           (instances > 1 ? rates.ring_step_turns_cycles : rates.ring_step_cycles) +
+           (order.cluster() > 1 ? rates.cluster_step_cycles : 0);
+  }
+
+  // Of a tile of what is fetched ahead, beside the copies of its steps.
+  double ahead_cycles() const {
+    double cycles = 0;
+    if (operand_stages == 0)
+      return cycles;
+    for (const schedule::AheadOperand &operand : ahead_operands(gemm)) {
+      const auto panels = static_cast<double>(tile.columns / operand.columns);
+      const auto bytes = static_cast<double>(tile.rows * tile.columns * operand.elem_bytes);
+      cycles += std::max(static_cast<double>(tile.rows) * panels * rates.tensor_copy_row_cycles,
+                         bytes / rates.l2_bytes_per_cycle_tensor);
+    }
+    return cycles;
+  }
+
+  // Until a tile of it has come: all multiprocessors share the way from memory.
+  double ahead_latency() const {
+    double bytes = 0;
+    for (const schedule::AheadOperand &operand : ahead_operands(gemm))
+      bytes += static_cast<double>(tile.rows * tile.columns * operand.elem_bytes);
+    const double share =
+        target.gbytes_per_s * 1e9 / (target.compute_units * rates.wgmma_clock_hz); // a cycle
+    return rates.tensor_copy_latency_ahead_cycles + (bytes - kFittedAhead) / share;
+  }
+
+  // All steps of a tile.
+  double steps_cycles() const {
+    const auto steps = static_cast<double>(most_steps(gemm));
+    const double copies =
+        std::max(fetched_bytes() / rates.l2_bytes_per_cycle_tensor, copy_cycles());
+    return std::max(steps * step_cycles(), steps * copies + ahead_cycles());
+  }
+
+  // Of operands that post-ops read by tiles, for a four warps' 128 results. Blocks of one tile wait
+  // once, which is in what they take besides.
+  double operand_cycles() const {
+    if (order.persistent == 0)
+      return 0;
+    const auto fetched = static_cast<double>(operand_stages > 0 ? ahead_operands(gemm).size() : 0);
+    return fetched * kFetchedCycles +
+           (whole_operands(gemm.nest) - fetched) * rates.operand_read_cycles;
+  }
+
+  // By a work-item at once.
+  double stored_bytes() const {
+    const std::int64_t run = gemm.schedule.splits[gemm.roles.channel].vec;
+    return static_cast<double>(run * size_bytes(type_of(gemm.nest, gemm.nest.out)));
+  }
+
+  double result_cycles() const {
+    const double longer = gemm.schedule.store == schedule::Store::Tma ? kLongerStore
+                          : exchanges(gemm)                           ? kLongerExchange
+                          : stored_bytes() < kWordBytes               ? kLongerNarrow
+                                                                      : 1;
+    // Each scheduler issues the arithmetic of all groups of a tile, which end it together.
+    const double arithmetic = post_slots(gemm.nest) * static_cast<double>(tile.warps());
+    const double issued = static_cast<double>(tile.warp_rows * tile.warp_columns) / kGroupItems *
+                          (kResultCycles * longer + operand_cycles() + arithmetic);
+    return std::max(issued, scattered_cycles(gemm, target)) / static_cast<double>(order.split_k);
+  }
+
+  // Of what a tile stores, added up. It is not hidden behind the products of another group, whose
+  // accumulators the registers serve first; groups that multiply at once add up at once.
+  double sum_cycles() const { return fed.sum_cycles / (is_kept ? instances : 1); }
+
+  // Of accumulators that blocks of a cluster join.
+  double join_cycles() const {
+    return order.split_k == 1
+               ? 0
+               : rates.cluster_join_cycles +
+                     static_cast<double>(joined_bytes(gemm)) / rates.cluster_bytes_per_cycle;
+  }
+
+  // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
+  // other multiplies.
+  double busy_cycles(double tiles) const {
+    const double gather = gathers ? kGatherTile : 0;
+    const double steps = gather + steps_cycles();
+    const double results = result_cycles() + join_cycles();
+    const double filter = // copied once
+        is_kept ? static_cast<double>(tile.ring_bytes(stages) * tile.columns) /
+                      (static_cast<double>(tile.rows * tile.spread + tile.columns) *
+                       rates.l2_bytes_per_cycle_tensor)
+                : 0;
+    const double of_tile =
+        sum_cycles() + (instances > 1 ? std::max(steps, (steps + results) / 2) : steps + results);
+    // A buffer of what is fetched ahead is copied to when a tile has been stored.
+    const double ahead =
+        operand_stages > 0 ? (ahead_latency() + ahead_cycles() + results) / operand_stages : 0;
+    return filter + tiles * std::max(of_tile, ahead) + (instances > 1 ? results : 0);
+  }
+
+  // Tiles of the busiest multiprocessor.
+  double turns() const {
+    return std::ceil(static_cast<double>(tile_grid(gemm).clusters()) /
+                     static_cast<double>(schedule::clusters_at_once(target, order.cluster())));
+  }
+
+  double memory_seconds() const {
+    return memory_bytes() / (target.gbytes_per_s * 1e9) * rates.wgmma_memory_time_ratio;
+  }
+
+  // Of results in blocks of channels that leave in less than whole lines of neighbours.
+  double store_seconds() const {
+    constexpr std::int64_t kLine = 4; // blocks
+    if (!gemm.roles.has_blocks() || gathers || windows > 0 || gemm.row.used == kLine)
+      return 0;
+    const nest::Slot &out = gemm.nest.slots[gemm.nest.out.slot];
+    return static_cast<double>(out.elems * size_bytes(out.type)) / rates.narrow_store_bytes_per_s;
+  }
+
+  Demands demands() const {
+    const double tiles = turns() / rates.wgmma_clock_hz;
+    const double steps = tiles * static_cast<double>(most_steps(gemm));
+    return {{"matrix units", steps * matrix_cycles()},
+            {"second-level cache", steps * fetched_bytes() / rates.l2_bytes_per_cycle_tensor},
+            {"tensor copies", steps * copy_cycles()},
+            {"latency of copies", steps * latency()},
+            {"gathering warps", steps * gather_cycles()},
+            {"mapping warps", steps * map_cycles()},
+            {"local memory", steps * local_cycles()},
+            {"post-ops and stores", tiles * result_cycles()},
+            {"sums of tiles", tiles * sum_cycles()},
+            {"join of the cluster", tiles * join_cycles()},
+            {"operands of post-ops", tiles * ahead_cycles()},
+            {"memory", memory_seconds()},
+            {"narrow stores", store_seconds()},
+            {"launch", target.launch_us * 1e-6}};
+  }
+
+  Estimate run() const {
+    Estimate estimate = start();
+    const auto tiles = static_cast<double>(tile_grid(gemm).tiles());
+    const double turn = busy_cycles(1) / rates.wgmma_clock_hz;
+    estimate.compute = turn;
+    estimate.waves = turns() * target.compute_units / tiles;
+    estimate.memory = std::max(memory_seconds(), store_seconds());
+    const double busy = busy_cycles(turns()) / rates.wgmma_clock_hz;
+    estimate.seconds = std::max(busy, estimate.memory) +
+                       kNotOverlapped * std::min(busy, estimate.memory) + estimate.launch;
+    estimate.reasons = {{"tiles", tiles, ""},
+                        {"turns", turns(), "per multiprocessor"},
+                        {"steps", static_cast<double>(most_steps(gemm)), "per tile"},
+                        {"step", step_cycles(), "cycles"},
+                        {"tile", turn * 1e6, "us"},
+                        {"memory", estimate.memory * 1e6, "us"},
+                        {"launch", target.launch_us, "us"}};
+    if (fed.issued > 0)
+      estimate.reasons.push_back({"maps", map_cycles(), "cycles per step, beside the others"});
+    if (order.split_k > 1)
+      estimate.reasons.push_back({"join", join_cycles() / rates.wgmma_clock_hz * 1e6, "us"});
+    return estimate;
+  }
+};
+
 } // namespace
 
+double operand_bytes(const nest::Nest &nest) {
+  double bytes = 0;
+  for (const nest::Operand &extra : nest.extras)
+    if (nest.slots[extra.slot].elems >= results_of(nest))
+      bytes += static_cast<double>(size_bytes(type_of(nest, extra)));
+  return bytes;
+}
+
+double scattered_cycles(const schedule::Gemm &gemm, const Target &target) {
+  const nest::Linear out = nest::flat(gemm.nest.out, gemm.nest.indices.size());
+  const double sector = target.sector_bytes;
+  const double all = static_cast<double>(gemm.tile.rows * gemm.tile.columns);
+  if (out.coeff[gemm.roles.channel] == 1) {
+    const std::int64_t run = aligned_run(gemm, out);
+    const bool is_whole = run == gemm.schedule.splits[at(gemm.roles.channel)].vec;
+    return is_whole ? 0 : all / static_cast<double>(run) * sector / target.rates.l2_bytes_per_cycle;
+  }
+  const double size = static_cast<double>(size_bytes(type_of(gemm.nest, gemm.nest.out)));
+  const double apart = size * static_cast<double>(std::llabs(out.coeff[gemm.roles.pixels.back()]));
+  const double run = std::max(1.0, std::floor(sector / std::max(apart, size))); // in a sector
+  return all / std::min(run, kPixels) * sector / target.rates.l2_bytes_per_cycle;
+}
+
 Estimate predict_gemm(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
-  return is_wgmma(*gemm.core().op) ? predict_wgmma(gemm, target, fed)
-                                   : CoreModel{gemm, target, fed}.run();
+  return is_wgmma(*gemm.core().op) ? WgmmaModel{{gemm, target, fed}}.run()
+                                   : MmaModel{{gemm, target, fed}}.run();
 }
 
 Demands gemm_demands(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
-  return is_wgmma(*gemm.core().op) ? wgmma_demands(gemm, target, fed)
-                                   : CoreModel{gemm, target, fed}.demands();
+  return is_wgmma(*gemm.core().op) ? WgmmaModel{{gemm, target, fed}}.demands()
+                                   : MmaModel{{gemm, target, fed}}.demands();
 }
 
 Estimate predict_core_tile(const schedule::Gemm &tile, const Target &unit) {
-  const CoreModel model{tile, unit};
+  const FedRing none;
+  const MmaModel model{{tile, unit, none}};
   const auto steps = static_cast<double>(core_steps(tile));
   Estimate estimate;
   estimate.blocks = 1;
@@ -183,17 +545,20 @@ Estimate predict_core_tile(const schedule::Gemm &tile, const Target &unit) {
 }
 
 Figures gemm_figures(const schedule::Gemm &gemm, const Target &target) {
-  if (is_wgmma(*gemm.core().op))
-    return wgmma_figures(gemm);
-  const CoreModel model{gemm, target};
-  const auto count = static_cast<double>(core_blocks(gemm));
-  const auto steps = static_cast<double>(core_steps(gemm));
+  const std::vector<schedule::LocalBuffer> buffers = local_buffers(gemm);
+  const int ring = step_stages(gemm.schedule) + halo_stages(gemm.schedule);
+  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  const FedRing none;
   Figures figures;
-  figures.blocks = count;
-  figures.work_items = model.items;
-  figures.barriers = count * steps;
-  figures.local_bytes = static_cast<double>(local_bytes(local_buffers(gemm)));
-  figures.registers = model.registers();
+  figures.blocks = static_cast<double>(core_blocks(gemm));
+  figures.work_items = static_cast<double>(group_size(gemm.schedule));
+  figures.barriers = figures.blocks * (is_of_wgmma ? 1 : static_cast<double>(core_steps(gemm)));
+  figures.local_bytes = is_of_wgmma
+                            ? static_cast<double>(ring_bytes(buffers)) + kBarrierBytes * ring
+                            : static_cast<double>(local_bytes(buffers));
+  if (is_of_wgmma)
+    return figures;
+  figures.registers = MmaModel{{gemm, target, none}}.registers();
   figures.local_conflicts = 0;
   return figures;
 }

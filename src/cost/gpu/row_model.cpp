@@ -7,7 +7,7 @@
 #include "base/index.h"
 #include "cost/expression.h"
 #include "cost/footprint.h"
-#include "cost/gpu/core_results.h"
+#include "cost/gpu/gemm_model.h"
 #include "nest/index.h"
 #include "poly/row_group.h"
 #include "schedule/blocks.h"

@@ -181,7 +181,7 @@ void add_blocks(const Forms &of, const TileSizes &sizes, std::vector<Schedule> &
 }
 
 // Legal schedules of a kind, larger tiles first. Boxes where nothing else copies the pixels, or an
-// im2col map is slow at it (cost/wgmma_model).
+// im2col map is slow at it (cost/gpu/gemm_model).
 std::vector<Schedule> forms_of(const Forms &of) {
   std::vector<Schedule> found;
   const auto add = [&](const TileSizes &sizes, std::int64_t neighbours) {
