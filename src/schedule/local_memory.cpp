@@ -141,27 +141,22 @@ void add_results(const Gemm &gemm, Buffers &list) {
                     .type = type_of(gemm.nest, gemm.nest.out),
                     .elems = storing_warps(gemm.schedule) * panel.boxes * panel.elems()});
   }
-  if (exchanges(gemm))
+  if (const Exchange exchange = exchange_of(gemm); exchange.columns > 0)
     list.push_back({.use = LocalUse::Exchange,
                     .name = "exchange",
-                    .type = exchanged_type(gemm.nest),
-                    .elems = storing_warps(gemm.schedule) * kPanelRows * kPanelRow});
+                    .type = exchange.type,
+                    .elems = storing_warps(gemm.schedule) * exchange.elems()});
 }
 
 Buffers buffers_of(const Gemm &gemm, const Fed &fed) {
   Buffers list;
   add_side(gemm, fed, gemm.roles.data, list);
   add_side(gemm, fed, gemm.roles.filter, list);
+  add_results(gemm, list);
   if (is_wgmma(*gemm.core().op)) {
-    add_results(gemm, list);
     if (fed.group != nullptr)
       add_sums(gemm, *fed.group, list);
     add_barriers(gemm, fed, list);
-  } else if (exchange_elems(gemm) > 0) {
-    list.push_back({.use = LocalUse::Exchange,
-                    .name = "exchange",
-                    .type = gemm.core().op->d.type,
-                    .elems = exchange_elems(gemm)});
   }
   return list;
 }

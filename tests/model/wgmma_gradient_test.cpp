@@ -50,6 +50,24 @@ TEST(WgmmaGradient, FilterGradientsAreExact) {
   }
 }
 
+// Of an input gradient in f32 with a post-op: what warps exchange is no result yet, of any type.
+TEST(WgmmaGradient, ExchangedResultsOfFourBytesAreMapped) {
+  const nest::Nest nest = nest::parse_nest(R"(nest conv {
+  index n 2, y 8, x 8, c 64 | m 64
+  slot 0 f16 8192, 1 f16 4096, 2 f32 8192
+  acc f32 = sum mul
+  in 0 + 0 [n:2*4096, y:8*512, x:8*64, m:64*1]
+  in 1 + 0 [m:64*64, c:64*1]
+  out 2 + 0 [n:2*4096, y:8*512, x:8*64, c:64*1]
+  post max(acc, 0)
+})");
+  std::vector<schedule::Schedule> all = search::wgmma_schedules(nest, sm90(), false);
+  for (schedule::Schedule &each : all)
+    each.splits[core_roles(nest, each).channel].vec = schedule::kPanelVec;
+  std::erase_if(all, [&](const auto &each) { return illegal(nest, each, sm90()).has_value(); });
+  EXPECT_GT(check_schedules({nest}, sm90(), all, 3), 0);
+}
+
 // Two groups of `width` channels of the input.
 nest::Nest grouped_filter_gradient(int width) {
   return nest::parse_nest(fmt::format(

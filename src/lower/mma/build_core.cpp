@@ -11,8 +11,8 @@
 #include "lower/mma/core_copies.h"
 #include "lower/mma/core_fetch.h"
 #include "lower/mma/core_map.h"
-#include "lower/mma/core_store.h"
 #include "lower/mma/gemm_part.h"
+#include "lower/mma/tile_store.h"
 #include "nest/index.h"
 
 namespace tilefuse::lower {
@@ -47,12 +47,12 @@ public:
     body_.push_back(declare_sides());
     declare_registers();
     main_loop();
-    const CoreWarp warp{.acc = acc_,
-                        .item = item_,
-                        .number = warp_,
-                        .first_row = b_.add(first_row_, warp_row_),
-                        .first_column = b_.add(first_column_, warp_column_)};
-    body_.push_back(store_core(cx_, warp));
+    const TileEnd end{.tile = tile_,
+                      .acc = acc_,
+                      .warp = warp_,
+                      .first_row = b_.add(first_row_, warp_row_),
+                      .first_column = b_.add(first_column_, warp_column_)};
+    body_.push_back(store_tile(cx_, end));
     return b_.block(std::move(body_));
   }
 
@@ -132,7 +132,7 @@ private:
   StmtRef start_copies(ExprRef to) {
     Stmts list;
     for (const CoreInput &input : inputs_)
-      list.push_back(input.start(walk_, to));
+      list.push_back(input.start(walk_.points(), to));
     list.push_back(walk_.advance());
     return b_.block(std::move(list));
   }
@@ -141,7 +141,7 @@ private:
   StmtRef evaluate_maps() {
     Stmts list;
     for (const CoreInput &input : inputs_)
-      list.push_back(behind_ ? input.evaluate(*behind_, slot(kRead)) : nullptr);
+      list.push_back(behind_ ? input.evaluate(behind_->points(), slot(kRead)) : nullptr);
     if (behind_)
       list.push_back(behind_->advance());
     return b_.block(std::move(list));
@@ -182,7 +182,7 @@ private:
     body_.push_back(b_.store(slots_, kFilled, step_stages(cx_.schedule) - 1));
     for (std::int64_t s = 0; s + 1 < step_stages(cx_.schedule); ++s) {
       if (s < steps && data_->gathers()) {
-        body_.push_back(data_->gather(walk_, nullptr));
+        body_.push_back(data_->gather(walk_.points(), nullptr));
         body_.push_back(data_->put(integer(s)));
       }
       if (s < steps)
@@ -192,7 +192,7 @@ private:
     const kernel::VarId step = b_.variable("step", {});
     const ExprRef is_ahead = b_.less(b_.add(b_.var(step), step_stages(cx_.schedule) - 1), steps);
     const bool gathers = data_->gathers();
-    const StmtRef gathered = gathers ? data_->gather(walk_, is_ahead) : nullptr;
+    const StmtRef gathered = gathers ? data_->gather(walk_.points(), is_ahead) : nullptr;
     const StmtRef body = b_.block(
         {b_.async_wait(step_stages(cx_.schedule) - 2), evaluate_maps(), b_.barrier(), gathered,
          b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),

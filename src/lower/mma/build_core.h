@@ -9,7 +9,7 @@
 //     ldmatrix and mma on the oldest buffer
 //     store what this work-item gathered meanwhile, where it does
 //   }
-//   post-ops and stores of neighbouring channels (lower/mma/core_store.h)
+//   post-ops and stores of neighbouring channels (lower/mma/tile_store.h)
 //
 // A buffer is filled anew one step after it was read, so the one barrier of a step keeps both
 // apart. The walk over depth and taps is a counter per index: nothing is divided in the loop.

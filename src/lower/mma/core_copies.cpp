@@ -28,7 +28,10 @@ CoreWalk::CoreWalk(Context &context) : GemmPart(context) {
   for (auto i = roles_.walked.rbegin(); i != roles_.walked.rend(); ++i)
     if (extent(cx_.nest, *i) > 1)
       counters_.push_back({*i, extent(cx_.nest, *i), 1});
-  counters_.push_back({roles_.depth(), windows_of_tile(cx_.gemm()), tile_.depth});
+  const bool in_blocks = roles_.has_blocks();
+  counters_.push_back({in_blocks ? roles_.depths.front() : roles_.depth(),
+                       windows_of_tile(cx_.gemm()),
+                       in_blocks ? tile_.depth / extent(cx_.nest, roles_.depth()) : tile_.depth});
   values_ =
       register_buffer(b_, "walk", {DType::I32, 1}, static_cast<std::int64_t>(counters_.size()));
 }
@@ -61,13 +64,6 @@ StmtRef CoreWalk::advance() const {
     carry = b_.var(wraps);
   }
   return b_.block(std::move(list));
-}
-
-ExprRef CoreWalk::blocks() const {
-  const std::size_t last = counters_.size() - 1;
-  const std::int64_t block = extent(cx_.nest, counters_[last].index);
-  const ExprRef steps = b_.load(values_, static_cast<std::int64_t>(last));
-  return b_.mul(steps, counters_[last].step / block);
 }
 
 Positions CoreWalk::points() const {
@@ -263,32 +259,18 @@ ExprRef CoreSide::valid_elems(const Moves &moves, ExprRef valid) const {
   return b_.select(valid, count, 0);
 }
 
-StmtRef CoreSide::start_copy(std::int64_t number, const Moves &moves) const {
-  const Copy &copy = copies_[at(number)];
-  ExprRef from = b_.add(copy.from, moves.offset);
-  if (has_digits())
-    from = b_.add(from, linear(cx_, without_constant(flat_), digits_->point(number)));
-  return b_.async_copy({.to = ring_,
-                        .to_index = b_.add(copy.to, moves.buffer),
-                        .from = from_,
-                        .from_index = from,
-                        .elems = static_cast<int>(each_),
-                        .valid = valid_elems(moves, exists(number, moves, digits_))});
+ExprRef CoreSide::depth_of(const Positions &points) const {
+  return roles_.has_blocks() ? b_.mul(points[roles_.depths.front()], block_)
+                             : points[roles_.depth()];
 }
 
-CoreSide::Moves CoreSide::moves_at(const CoreWalk &walk, ExprRef slot, Stmts &list) const {
-  Positions points = walk.points();
-  const ExprRef depth = std::exchange(points[roles_.depth()], b_.integer(0));
-  if (roles_.has_blocks())
-    points[roles_.depths.front()] = walk.blocks();
-  else if (!has_digits())
-    points[digits_ ? digits_->fastest() : roles_.depth()] = depth;
-  return moves_to(points, depth, slot, list);
-}
-
-CoreSide::Moves CoreSide::moves_to(const Positions &points, ExprRef depth, ExprRef slot,
-                                   Stmts &list) const {
-  Moves moves{.depth = depth};
+// The copies lie at the output indices already.
+CoreSide::Moves CoreSide::moves_to(Positions points, ExprRef slot, Stmts &list) const {
+  Moves moves{.depth = depth_of(points)};
+  std::fill_n(points.begin(), cx_.outputs(), b_.integer(0));
+  points[roles_.depth()] = b_.integer(0);
+  if (!roles_.has_blocks() && !has_digits())
+    points[digits_ ? digits_->fastest() : roles_.depth()] = moves.depth;
   moves.offset = lower::named(b_, list, "moved", linear(cx_, without_constant(flat_), points));
   moves.buffer = lower::named(b_, list, "buffer", b_.mul(slot, buffer_elems()));
   for (const nest::Linear &at : checked_)
@@ -297,34 +279,29 @@ CoreSide::Moves CoreSide::moves_to(const Positions &points, ExprRef depth, ExprR
   return moves;
 }
 
-StmtRef CoreSide::start(const CoreWalk &walk, ExprRef slot) const {
+StmtRef CoreSide::start(const Positions &points, ExprRef slot) const {
   Stmts list;
-  const Moves moves = moves_at(walk, slot, list);
-  return start_copies(moves, std::move(list));
-}
-
-// The copies lie at the output indices already.
-StmtRef CoreSide::start_at(Positions points, ExprRef slot) const {
-  Stmts list;
-  std::fill_n(points.begin(), cx_.outputs(), b_.integer(0));
-  const ExprRef depth =
-      roles_.has_blocks() ? b_.mul(points[roles_.depths.front()], block_) : points[roles_.depth()];
-  const Moves moves = moves_to(points, depth, slot, list);
-  return start_copies(moves, std::move(list));
-}
-
-StmtRef CoreSide::start_copies(const Moves &moves, Stmts list) const {
+  const Moves moves = moves_to(points, slot, list);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
-    list.push_back(start_copy(i, moves));
+    const Copy &copy = copies_[at(i)];
+    ExprRef from = b_.add(copy.from, moves.offset);
+    if (has_digits())
+      from = b_.add(from, linear(cx_, without_constant(flat_), digits_->point(i)));
+    list.push_back(b_.async_copy({.to = ring_,
+                                  .to_index = b_.add(copy.to, moves.buffer),
+                                  .from = from_,
+                                  .from_index = from,
+                                  .elems = static_cast<int>(each_),
+                                  .valid = valid_elems(moves, exists(i, moves, digits_))}));
     if (has_digits())
       list.push_back(digits_->advance(i));
   }
   return b_.block(std::move(list));
 }
 
-StmtRef CoreSide::gather(const CoreWalk &walk, ExprRef valid) {
+StmtRef CoreSide::gather(const Positions &points, ExprRef valid) {
   Stmts list;
-  const Moves moves = moves_at(walk, b_.integer(0), list);
+  const Moves moves = moves_to(points, b_.integer(0), list);
   gathered_.clear();
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
     const ExprRef elems = valid_elems(moves, b_.logical_and(valid, exists(i, moves, digits_)));
@@ -350,8 +327,9 @@ void CoreSide::follow() {
     behind_.emplace(*digits_);
 }
 
-std::vector<CoreSide::Run> CoreSide::runs(const CoreWalk &behind, ExprRef slot, Stmts &list) const {
-  const Moves moves = moves_at(behind, slot, list);
+std::vector<CoreSide::Run> CoreSide::runs(const Positions &points, ExprRef slot,
+                                          Stmts &list) const {
+  const Moves moves = moves_to(points, slot, list);
   std::vector<Run> all;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i)
     all.push_back({b_.add(copies_[at(i)].to, moves.buffer), exists(i, moves, behind_)});
@@ -365,26 +343,25 @@ StmtRef CoreSide::next_runs() const {
   return b_.block(std::move(list));
 }
 
-ExprRef CoreSide::shared_element(const CoreWalk &behind, const nest::Linear &operand) const {
-  Positions positions = behind.points();
-  std::copy_n(cx_.origin.begin(), cx_.outputs(), positions.begin());
+ExprRef CoreSide::shared_element(Positions points, const nest::Linear &operand) const {
+  std::copy_n(cx_.origin.begin(), cx_.outputs(), points.begin());
   ExprRef inside = run_;
   if (roles_.has_blocks()) {
-    positions[roles_.depth()] = b_.integer(0);
-    positions[roles_.depths.front()] = b_.add(behind.blocks(), b_.div(run_, block_));
+    const IndexId blocks = roles_.depths.front();
+    points[blocks] = b_.add(points[blocks], b_.div(run_, block_));
     inside = b_.mod(run_, block_);
   }
   if (is_turned())
-    positions[roles_.contiguous(input_)] = first_;
-  return b_.add(linear(cx_, operand, positions), b_.mul(inside, shared_stride(operand)));
+    points[roles_.contiguous(input_)] = first_;
+  return b_.add(linear(cx_, operand, points), b_.mul(inside, shared_stride(operand)));
 }
 
-ExprRef CoreSide::shared_exists(const CoreWalk &behind) const {
+ExprRef CoreSide::shared_exists(const Positions &points) const {
   if (is_turned())
     return run_exists_;
   if (roles_.depth_points % tile_.depth == 0)
     return nullptr;
-  return b_.less(b_.add(behind.points()[roles_.depth()], run_), roles_.depth_points);
+  return b_.less(b_.add(depth_of(points), run_), roles_.depth_points);
 }
 
 } // namespace tilefuse::lower

@@ -23,10 +23,8 @@ public:
   // To the next step.
   StmtRef advance() const;
   // The first point of the current step by index; 0 for output indices. Of a depth that is a number
-  // of several indices: the number at its last index.
+  // of several indices: the number at its last index; of one in blocks, the block at theirs.
   Positions points() const;
-  // The first block of the current step, of a depth in blocks.
-  ExprRef blocks() const;
 
 private:
   struct Counter {
@@ -66,15 +64,13 @@ public:
   // Where this work-item's copies come from and go to; `first` is the block's first pixel or
   // channel.
   StmtRef declare(ExprRef first);
-  // Starts them for the current step of the walk, into buffer number `slot`.
-  StmtRef start(const CoreWalk &walk, ExprRef slot) const;
-  // The same at `points` by index, of which a depth in blocks has that of the blocks.
-  StmtRef start_at(Positions points, ExprRef slot) const;
+  // Starts them for the step that begins at `points`, into buffer number `slot`.
+  StmtRef start(const Positions &points, ExprRef slot) const;
 
-  // The same where work-items gather: loads for the current step of the walk (none where `valid`
-  // does not hold; null: it does), and what stores them into buffer number `slot`.
+  // The same where work-items gather: loads of that step (none where `valid` does not hold; null: it
+  // does), and what stores them into buffer number `slot`.
   bool gathers() const { return gathers_; }
-  StmtRef gather(const CoreWalk &walk, ExprRef valid);
+  StmtRef gather(const Positions &points, ExprRef valid);
   StmtRef put(ExprRef slot) const;
 
   // A second walk over the same copies: where each lies in buffer number `slot`, and whether the
@@ -84,16 +80,16 @@ public:
     ExprRef exists{};
   };
   void follow();
-  std::vector<Run> runs(const CoreWalk &behind, ExprRef slot, Stmts &list) const;
+  std::vector<Run> runs(const Positions &points, ExprRef slot, Stmts &list) const;
   StmtRef next_runs() const;
   std::int64_t run_elems() const { return each_; }
   // The element at which this work-item's runs begin of an operand that all rows share, and whether
   // there is one.
-  ExprRef shared_element(const CoreWalk &behind, const nest::Linear &operand) const;
+  ExprRef shared_element(Positions points, const nest::Linear &operand) const;
   std::int64_t shared_stride(const nest::Linear &operand) const {
     return operand.coeff[at(roles_.contiguous(input_))];
   }
-  ExprRef shared_exists(const CoreWalk &behind) const;
+  ExprRef shared_exists(const Positions &points) const;
 
 private:
   // One run of a row.
@@ -125,12 +121,10 @@ private:
     ExprRef depth{};             // the step's first point
   };
   using Digits = std::optional<CoreDigits>;
-  Moves moves_at(const CoreWalk &walk, ExprRef slot, Stmts &list) const;
-  Moves moves_to(const Positions &points, ExprRef depth, ExprRef slot, Stmts &list) const;
-  StmtRef start_copies(const Moves &moves, Stmts list) const;
+  ExprRef depth_of(const Positions &points) const;
+  Moves moves_to(Positions points, ExprRef slot, Stmts &list) const;
   ExprRef exists(std::int64_t number, const Moves &moves, const Digits &digits) const;
   ExprRef valid_elems(const Moves &moves, ExprRef valid) const;
-  StmtRef start_copy(std::int64_t number, const Moves &moves) const;
   ExprRef in_depth(const Copy &copy, std::int64_t number, ExprRef first,
                    const Digits &digits) const;
 

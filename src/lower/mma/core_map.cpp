@@ -56,11 +56,11 @@ StmtRef CoreInput::declare(ExprRef first) {
   return b_.block(std::move(list));
 }
 
-StmtRef CoreInput::start(const CoreWalk &walk, ExprRef slot) const {
+StmtRef CoreInput::start(const Positions &points, ExprRef slot) const {
   Stmts list;
   for (const CoreSide &side : sides_)
     if (!side.gathers())
-      list.push_back(side.start(walk, slot));
+      list.push_back(side.start(points, slot));
   return b_.block(std::move(list));
 }
 
@@ -76,7 +76,7 @@ ExprRef CoreInput::load(int extra, const CoreSide::Run &run,
   return b_.cast(b_.load(side.ring(), run.place, lanes), compute_type(type));
 }
 
-StmtRef CoreInput::evaluate(const CoreWalk &behind, ExprRef slot) const {
+StmtRef CoreInput::evaluate(const Positions &points, ExprRef slot) const {
   if (feed_ == nullptr)
     return nullptr;
   const Context &producer = cx_.members.contexts[feed_->producer];
@@ -84,16 +84,16 @@ StmtRef CoreInput::evaluate(const CoreWalk &behind, ExprRef slot) const {
   const CoreSide &own = sides_.front();
   const int lanes = static_cast<int>(own.run_elems());
   Stmts list;
-  const ExprRef valid = count_if(b_, own.shared_exists(behind), lanes);
+  const ExprRef valid = count_if(b_, own.shared_exists(points), lanes);
   std::vector<ExprRef> shared(map.extras.size(), nullptr);
   for (const int extra : feed_->read) {
     const nest::Linear flat = read_form(cx_, *feed_, extra);
     const BufferId from = producer.slot_buffers[map.extras[at(extra)].slot];
     shared[at(extra)] = named(b_, list, "shared",
-                              shared_run(b_, from, own.shared_element(behind, flat), lanes,
+                              shared_run(b_, from, own.shared_element(points, flat), lanes,
                                          own.shared_stride(flat), valid));
   }
-  for (const CoreSide::Run &run : own.runs(behind, slot, list)) {
+  for (const CoreSide::Run &run : own.runs(points, slot, list)) {
     const ExprRef made =
         map_value(b_, map, lanes, [&](int extra) { return load(extra, run, shared); });
     list.push_back(b_.store(own.ring(), run.place, made, 1, count_if(b_, run.exists, lanes)));

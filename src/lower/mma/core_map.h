@@ -34,9 +34,9 @@ public:
   CoreSide &side() { return sides_.front(); }
   // What CoreSide does, on all of them that are not gathered.
   StmtRef declare(ExprRef first);
-  StmtRef start(const CoreWalk &walk, ExprRef slot) const;
-  // Maps the step of a walk behind, which lies in buffer `slot`; null where no map feeds the input.
-  StmtRef evaluate(const CoreWalk &behind, ExprRef slot) const;
+  StmtRef start(const Positions &points, ExprRef slot) const;
+  // Maps the step at `points`, which lies in buffer `slot`; null where no map feeds the input.
+  StmtRef evaluate(const Positions &points, ExprRef slot) const;
 
 private:
   ExprRef load(int extra, const CoreSide::Run &run, const std::vector<ExprRef> &shared) const;

@@ -14,7 +14,7 @@
 #include "lower/mma/core_copies.h"
 #include "lower/mma/core_fetch.h"
 #include "lower/mma/core_pixels.h"
-#include "lower/mma/core_store.h"
+#include "lower/mma/tile_store.h"
 #include "lower/post.h"
 #include "nest/index.h"
 #include "poly/row_group.h"
@@ -66,12 +66,12 @@ public:
     for (const MemberId m : producing_members(group_).reversed())
       if (m != first_member_)
         is_statistic(group_, m) ? statistic(m) : map(m);
-    const CoreWarp warp{.acc = multiply_second(),
-                        .item = item_,
-                        .number = warp_,
-                        .first_row = b_.add(first_row_, warp_row_),
-                        .first_column = integer(0)};
-    body_.push_back(store_core(second_, warp));
+    const TileEnd end{.tile = two_.tile,
+                      .acc = multiply_second(),
+                      .warp = warp_,
+                      .first_row = b_.add(first_row_, warp_row_),
+                      .first_column = integer(0)};
+    body_.push_back(store_tile(second_, end));
     return b_.block(std::move(body_));
   }
 
@@ -137,7 +137,7 @@ private:
          {std::pair(&data_, first_row_), {&filter_, integer(0)}, {&values_, integer(0)}})
       body_.push_back(side->declare(first));
     const auto start = [&](const CoreSide &side, const Context &cx) {
-      body_.push_back(side.start_at({cx.nest.indices.size(), integer(0)}, integer(0)));
+      body_.push_back(side.start({cx.nest.indices.size(), integer(0)}, integer(0)));
     };
     start(data_, first_);
     start(filter_, first_);

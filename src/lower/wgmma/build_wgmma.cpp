@@ -7,11 +7,11 @@
 #include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/mma/gemm_part.h"
-#include "lower/wgmma/wgmma_deal.h"
-#include "lower/wgmma/wgmma_join.h"
+#include "lower/mma/tile_store.h"
+#include "lower/wgmma/wgmma_cluster.h"
+#include "lower/wgmma/wgmma_loads.h"
 #include "lower/wgmma/wgmma_map.h"
 #include "lower/wgmma/wgmma_producer.h"
-#include "lower/wgmma/wgmma_store.h"
 #include "lower/wgmma/wgmma_sums.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_maps.h"
@@ -267,21 +267,23 @@ private:
       end(turn, list);
       list.push_back(join_.join(acc_));
       tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
-      const schedule::CoreTile slice = join_.slice();
+      const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), schedule::kGroupWarps);
       const StmtRef sums = sum_wgmma_tile(
           cx_, tiles_,
           {.acc = acc_, .turn = turn, .group_row = group_row_, .group_column = group_column_});
-      const StmtRef results = store_wgmma(
-          cx_, slice,
-          {.tiles = tiles_,
-           .acc = acc_,
-           .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
-           .first_column = b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
-           .boxes = boxes_ ? &*boxes_ : nullptr,
-           .ahead = ahead_ ? &*ahead_ : nullptr,
-           .tile_row = group_row_,
-           .tile_column = group_column_,
-           .halves = join_.halves()});
+      const StmtRef results =
+          store_tile(cx_, {.tile = join_.slice(),
+                           .acc = acc_,
+                           .warp = warp,
+                           .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
+                           .first_column =
+                               b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
+                           .tiles = &tiles_,
+                           .boxes = boxes_ ? &*boxes_ : nullptr,
+                           .ahead = ahead_ ? &*ahead_ : nullptr,
+                           .tile_row = group_row_,
+                           .tile_column = group_column_,
+                           .halves = join_.halves()});
       list.push_back(b_.branch(tiles_.exists(), b_.block({sums, results})));
       list.push_back(ahead_ ? ahead_->let_go() : nullptr);
     }));

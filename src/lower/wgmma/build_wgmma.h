@@ -9,7 +9,7 @@
 // (lower/wgmma/wgmma_map.h), and a third mbarrier of each buffer (ready) is waited for as well.
 //
 // Where warps gather data, all four of the producer's fill each buffer beside the tensor copies of
-// the filter (lower/wgmma/wgmma_gather.h).
+// the filter (lower/wgmma/wgmma_loads.h).
 //
 // Where taps read windows of data, these have a ring of their own, which another warp fills:
 //

@@ -2,7 +2,7 @@
 // What the roles of a kernel with wgmma share: tiles, and rings.
 #pragma once
 
-#include "lower/wgmma/wgmma_ahead.h"
+#include "lower/wgmma/wgmma_panels.h"
 #include "lower/wgmma/wgmma_ring.h"
 #include "lower/wgmma/wgmma_tiles.h"
 

@@ -14,8 +14,7 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kLineChunks = 8;    // 16-byte chunks over all banks
-constexpr std::int64_t kExchangeApart = 8; // elements between rows that are exchanged
+constexpr std::int64_t kLineChunks = 8; // 16-byte chunks over all banks
 
 } // namespace
 
@@ -104,11 +103,31 @@ Swizzle core_swizzle(std::int64_t row_bytes) {
   return {.divisor = kLineChunks / chunks, .modulus = chunks};
 }
 
-std::int64_t exchange_row(const CoreTile &tile) { return tile.warp_columns + kExchangeApart; }
+bool exchanges(const Gemm &gemm) {
+  return gemm.roles.filter_turned &&
+         (is_wgmma(*gemm.core().op) ? gemm.schedule.splits[at(gemm.roles.channel)].vec == kPanelVec
+                                    : !reads_words(gemm, gemm.roles.filter));
+}
 
-std::int64_t exchange_elems(const Gemm &gemm) {
-  const bool exchanges = gemm.roles.filter_turned && !reads_words(gemm, gemm.roles.filter);
-  return exchanges ? gemm.tile.warps() * kExchangeRows * exchange_row(gemm.tile) : 0;
+// With wgmma as the result's type where nothing but its rounding follows the sum.
+Exchange exchange_of(const Gemm &gemm) {
+  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  if (!exchanges(gemm))
+    return {};
+  const DType out = type_of(gemm.nest, gemm.nest.out);
+  const program::Expr &post = gemm.nest.post;
+  const bool is_rounding = post.kind == program::Expr::Kind::Cast && post.type == out &&
+                           post.args[0].kind == program::Expr::Kind::Acc;
+  const bool is_stored = is_of_wgmma && (is_rounding || post.kind == program::Expr::Kind::Acc);
+  return {.columns = is_of_wgmma ? kPanelColumns : gemm.tile.warp_columns,
+          .type = is_stored ? out : held_type(gemm.nest),
+          .is_stored = is_stored};
+}
+
+std::int64_t storing_warps(const Schedule &schedule) {
+  const Core &core = schedule.core;
+  return core.op->lanes() / kCoreLanes * core.warp_rows * core.warp_columns *
+         schedule.roles.math.instances;
 }
 
 std::int64_t windows_of_tile(const Gemm &gemm) {

@@ -123,12 +123,25 @@ Swizzle core_swizzle(std::int64_t row_bytes);
 constexpr std::int64_t kWordGroup = 32;
 constexpr std::int64_t kWordRun = 4;
 
-// Results that a warp exchanges at a time where ldmatrix turns the filter: elements of a row of
-// them, apart so that neither stores nor loads meet in a bank, and of the block's buffer. 0: none.
+// Results that a warp exchanges through local memory of its own, 16 rows at a time, where a turned
+// filter's columns cannot be dealt: work-items then store runs of 4 neighbours with mma, of 8 with
+// wgmma, whose runs of 2 leave as they are.
 constexpr std::int64_t kExchangeRows = 16;
 constexpr std::int64_t kExchangeVec = 4;
-std::int64_t exchange_row(const CoreTile &tile);
-std::int64_t exchange_elems(const Gemm &gemm);
+constexpr std::int64_t kPanelVec = 8;
+constexpr std::int64_t kPanelColumns = 64;
+struct Exchange {
+  std::int64_t columns = 0; // at a time; 0: none
+  DType type{};             // of the results there
+  bool is_stored = false;   // they are what is stored: post-ops came before, or there are none
+  // Elements from a row to the next, so that neither stores nor loads meet in a bank; of a warp.
+  std::int64_t row() const { return columns + 8; }
+  std::int64_t elems() const { return kExchangeRows * row(); }
+};
+Exchange exchange_of(const Gemm &gemm);
+bool exchanges(const Gemm &gemm);
+// Warps that multiply and store.
+std::int64_t storing_warps(const Schedule &schedule);
 
 // Steps of the depth alone; each is a window of a tile where a pipe holds windows.
 std::int64_t windows_of_tile(const Gemm &gemm);

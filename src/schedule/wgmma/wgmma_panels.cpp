@@ -100,7 +100,7 @@ DataMap panel_map(const Gemm &gemm, const nest::Operand &operand) {
 
 StorePanel store_panel(const Gemm &gemm) {
   const std::int64_t size = size_bytes(type_of(gemm.nest, gemm.nest.out));
-  StorePanel panel{.rows = kPanelRows / part_slices(gemm.schedule).halves,
+  StorePanel panel{.rows = kExchangeRows / part_slices(gemm.schedule).halves,
                    .columns = panel_columns(gemm, size),
                    .elem_bytes = size};
   const std::int64_t of_tile = std::max<std::int64_t>(

@@ -30,11 +30,11 @@ namespace tilefuse::schedule {
 
 // With `store tma` the result lies as one matrix of points, or as an image whose pixels an
 // im2col map walks (those of a class of a strided gradient), and a warp's results leave in boxes of
-// kPanelRows rows of a panel of columns (half as many where blocks of a cluster each store one of the
+// kExchangeRows rows of a panel of columns (half as many where blocks of a cluster each store one of the
 // rows 8 apart): those of one run of each of 4 work-items, or of 128 bytes
 // where runs are pairs. A warp has some buffers for them, which divide those of a tile.
 struct StorePanel {
-  std::int64_t rows = kPanelRows;
+  std::int64_t rows = kExchangeRows;
   std::int64_t columns = 0;
   std::int64_t elem_bytes = 0;
   std::int64_t boxes = 1; // buffers of a warp

@@ -57,27 +57,9 @@ TileGrid tile_grid(const Gemm &gemm) {
   return grid;
 }
 
-bool exchanges(const Gemm &gemm) {
-  return gemm.roles.filter_turned && gemm.schedule.splits[at(gemm.roles.channel)].vec == kPanelVec;
-}
-
-// That of the result where nothing but its rounding follows the sum.
-DType exchanged_type(const Nest &nest) {
-  const DType out = type_of(nest, nest.out);
-  const program::Expr &post = nest.post;
-  const bool is_rounding = post.kind == program::Expr::Kind::Cast && post.type == out &&
-                           post.args[0].kind == program::Expr::Kind::Acc;
-  return is_rounding || post.kind == program::Expr::Kind::Acc ? out : held_type(nest);
-}
-
 bool deals_kept_filter(const Gemm &gemm) {
   return gemm.schedule.core.swap_ab && has_resident(gemm.schedule) && gemm.roles.filter_turned &&
          gemm.schedule.splits[at(gemm.roles.channel)].vec == kPairs;
-}
-
-std::int64_t storing_warps(const Schedule &schedule) {
-  const Core &core = schedule.core;
-  return kGroupWarps * core.warp_rows * core.warp_columns * schedule.roles.math.instances;
 }
 
 const CoreOp *wgmma_op_for(const Nest &nest, const WgmmaShape &shape) {

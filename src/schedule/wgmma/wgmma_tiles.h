@@ -37,15 +37,6 @@ struct ColumnPlan {
 };
 ColumnPlan column_plan(const Gemm &gemm);
 
-// Results that a warp exchanges: rows and columns at a time, elements of a row of them in local
-// memory (so that neither stores nor loads meet in a bank), and the type they have there.
-constexpr std::int64_t kPanelRows = 16;
-constexpr std::int64_t kPanelColumns = 64;
-constexpr std::int64_t kPanelRow = 72;
-constexpr std::int64_t kPanelVec = 8;
-bool exchanges(const Gemm &gemm);
-DType exchanged_type(const nest::Nest &nest);
-
 // Swapped: whether the channels of a kept, turned filter are dealt in local memory.
 bool deals_kept_filter(const Gemm &gemm);
 // Tiles of rows and of columns, of so many products, and of clusters.
@@ -59,8 +50,6 @@ struct TileGrid {
   std::int64_t clusters() const { return products * cluster_rows * cluster_columns; }
 };
 TileGrid tile_grid(const Gemm &gemm);
-// Warps that multiply and store.
-std::int64_t storing_warps(const Schedule &schedule);
 // The row of the core table with so many columns for the nest's types, or null.
 struct WgmmaShape {
   std::int64_t columns = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lower/wgmma/wgmma_ahead.h"
+#include "lower/wgmma/wgmma_panels.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,9 +9,59 @@
 #include "base/index.h"
 #include "lower/expressions.h"
 #include "lower/members.h"
+#include "nest/index.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
+
+ResultBoxes::ResultBoxes(Context &cx)
+    : GemmPart(cx), panel_(schedule::store_panel(cx.gemm())),
+      lies_(schedule::result_map(cx.gemm())) {
+  schedule::TensorMap map = lies_;
+  map.box = {panel_.columns, panel_.rows};
+  map_ = declare_map(cx, map, "result_map", cx.slot_buffers[cx.nest.out.slot], panel_.row_bytes());
+  buffer_ = declare_local(cx, schedule::LocalUse::Boxes);
+}
+
+void ResultBoxes::place_warp(Stmts &list) {
+  const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), schedule::kGroupWarps);
+  first_ = named(b_, list, "boxes_first", b_.mul(warp, panel_.boxes * panel_.elems()));
+}
+
+ExprRef ResultBoxes::first_of(std::int64_t box) {
+  return b_.add(first_, box % panel_.boxes * panel_.elems());
+}
+
+StmtRef ResultBoxes::open() {
+  const auto pending = static_cast<int>(panel_.boxes - 1);
+  return b_.block({by_first_item(b_, b_.store_sync({kernel::StoreStep::Wait, pending})),
+                   b_.barrier({.items = kernel::kWarpItems})});
+}
+
+StmtRef ResultBoxes::put(std::int64_t box, ExprRef row, std::int64_t apart, ExprRef along,
+                         ExprRef results) {
+  const ExprRef first = b_.add(first_of(box), b_.mul(row, panel_.columns));
+  const ExprRef stands = run_in_row(b_, panel_.elem_bytes, panel_.columns, row, apart, along);
+  return b_.store(buffer_, b_.add(first, stands), results);
+}
+
+StmtRef ResultBoxes::send(std::int64_t box, ExprRef row, ExprRef column) {
+  kernel::TensorStore store{.map = map_, .at = {column}, .from = {buffer_, first_of(box)}};
+  for (std::size_t i = 0; i + 1 < lies_.pixels.size(); ++i) {
+    const ExprRef points = b_.integer(extent(cx_.nest, *lies_.pixels[i]));
+    store.at.push_back(b_.mod(row, points));
+    row = b_.div(row, points);
+  }
+  store.at.push_back(row);
+  return b_.block({b_.store_sync({kernel::StoreStep::Fence}),
+                   b_.barrier({.items = kernel::kWarpItems}),
+                   by_first_item(b_, b_.block({b_.tensor_store(std::move(store)),
+                                               b_.store_sync({kernel::StoreStep::Commit})}))});
+}
+
+StmtRef ResultBoxes::end() {
+  return by_first_item(b_, b_.store_sync({kernel::StoreStep::Wait, 0}));
+}
 
 using kernel::MbarrierOp;
 
@@ -26,7 +76,7 @@ WgmmaAhead::WgmmaAhead(Context &cx)
     sources_.push_back({operand, map, buffer});
   }
   barriers_ = declare_local(cx, schedule::LocalUse::OperandBarriers);
-  place_ = register_buffer(b_, "ahead_place", {DType::I32, 1}, slots_ == 1 ? 1 : 2);
+  place_ = register_buffer(b_, "ahead_place", {DType::I32, 1}, 1);
 }
 
 ExprRef WgmmaAhead::buffer_of(ExprRef slot) const { return buffers_ == 1 ? b_.integer(0) : slot; }
@@ -45,12 +95,8 @@ StmtRef WgmmaAhead::init() const {
   return b_.block(std::move(list));
 }
 
-// To the next phase where `flips` holds.
-StmtRef WgmmaAhead::flip(ExprRef flips) const {
-  const ExprRef next = b_.sub(1, state(kParity));
-  return b_.store(place_, kParity,
-                  flips == nullptr ? next : b_.select(flips, next, state(kParity)));
-}
+// Modulo 2, how often all of so many places have been taken by the tiles passed.
+ExprRef WgmmaAhead::phase(std::int64_t places) const { return b_.mod(b_.div(passed(), places), 2); }
 
 // The panels of an operand's tile, where tiles stand.
 void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef slot,
@@ -73,23 +119,13 @@ StmtRef WgmmaAhead::copy_tile(const WgmmaTiles &tiles) const {
   std::int64_t bytes = 0;
   for (const Source &source : sources_)
     bytes += tile_elems() * source.operand.elem_bytes;
-  const ExprRef slot = slots_ == 1 ? b_.integer(0) : state(kSlot);
-  const ExprRef is_last = b_.equal(slot, slots_ - 1);
-  Stmts list = {b_.mbarrier({MbarrierOp::Wait, empty(slot), state(kParity)}),
+  const ExprRef slot = this->slot();
+  Stmts list = {b_.mbarrier({MbarrierOp::Wait, empty(slot), b_.sub(1, phase(buffers_))}),
                 b_.mbarrier({MbarrierOp::Expect, full(slot), b_.integer(bytes)})};
   for (const Source &source : sources_)
     copy(source, tiles, slot, list);
-  list.push_back(flip(buffers_ == 1 ? nullptr : is_last));
-  if (slots_ > 1)
-    list.push_back(b_.store(place_, kSlot, b_.select(is_last, 0, b_.add(slot, 1))));
+  list.push_back(start(b_.add(passed(), 1)));
   return b_.block(std::move(list));
-}
-
-StmtRef WgmmaAhead::start_copies() const {
-  const auto start = [&](std::int64_t which, std::int64_t value) {
-    return b_.store(place_, which, value);
-  };
-  return b_.block({start(kParity, 1), slots_ > 1 ? start(kSlot, 0) : nullptr});
 }
 
 StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
@@ -97,45 +133,26 @@ StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
     tiles.take_apart(tile, list);
     list.push_back(copy_tile(tiles));
   });
-  return b_.block({b_.await_earlier(), start_copies(), all});
+  return b_.block({b_.await_earlier(), start(b_.integer(0)), all});
 }
-
-StmtRef WgmmaAhead::start(ExprRef turn) {
-  turn_ = turn;
-  return b_.block(
-      {b_.store(place_, kParity, 0), slots_ > turns_ ? b_.store(place_, kSlot, turn_) : nullptr});
-}
-
-ExprRef WgmmaAhead::own_slot() const { return slots_ > turns_ ? state(kSlot) : turn_; }
 
 StmtRef WgmmaAhead::wait() const {
-  return b_.mbarrier({MbarrierOp::Wait, full(own_slot()), state(kParity)});
-}
-
-// To the slot of the group's next tile, `turns` further.
-StmtRef WgmmaAhead::advance() const {
-  if (slots_ == turns_)
-    return flip(nullptr);
-  const ExprRef next = b_.add(state(kSlot), turns_);
-  const ExprRef wraps = b_.less(slots_ - 1, next);
-  return b_.block(
-      {flip(wraps), b_.store(place_, kSlot, b_.select(wraps, b_.sub(next, slots_), next))});
+  return b_.mbarrier({MbarrierOp::Wait, full(slot()), phase(slots_)});
 }
 
 StmtRef WgmmaAhead::let_go() const {
   return b_.block({b_.barrier({.items = kernel::kWarpItems}),
-                   by_first_item(b_, b_.mbarrier({MbarrierOp::Arrive, empty(own_slot())})),
-                   advance()});
+                   by_first_item(b_, b_.mbarrier({MbarrierOp::Arrive, empty(slot())})),
+                   start(b_.add(passed(), turns_))});
 }
 
 void WgmmaAhead::place(ExprRef row, ExprRef column, ExprRef along, Stmts &list) {
   row_ = named(b_, list, "ahead_row", row);
   along_ = named(b_, list, "ahead_along", along);
   const std::int64_t columns = sources_.front().operand.columns; // equal in all
-  first_ =
-      named(b_, list, "ahead_first",
-            b_.add(b_.add(b_.mul(buffer_of(own_slot()), tile_elems()), b_.mul(column, tile_.rows)),
-                   b_.mul(row_, columns)));
+  first_ = named(b_, list, "ahead_first",
+                 b_.add(b_.add(b_.mul(buffer_of(slot()), tile_elems()), b_.mul(column, tile_.rows)),
+                        b_.mul(row_, columns)));
 }
 
 ExprRef WgmmaAhead::load(int extra, std::int64_t rows, std::int64_t columns, int lanes) const {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of post-ops that tensor copies bring to local memory while their tile is multiplied
-// (schedule/wgmma/wgmma_panels.h). A warp of the producer's group does nothing else, so that neither
-// these copies nor those of the ring wait for each other; where all its warps load, a work-item
-// starts them among its loads:
+// Panels of a tile in local memory that tensor copies fill or take (schedule/wgmma/wgmma_panels.h).
+//
+// Results that leave by tensor stores: a warp fills one of its buffers with rows of a panel while the
+// copies of those before may still run.
+//
+// Operands of post-ops that tensor copies bring while their tile is multiplied: a warp of the
+// producer's group does nothing else, so that neither these copies nor those of the ring wait for each
+// other; where all its warps load, a work-item starts them among its loads:
 //
 //   await earlier kernels
 //   for tile { wait empty[buffer]; expect full[slot]; copy panels; slot, buffer = next }
@@ -15,9 +19,37 @@
 
 #include "lower/mma/gemm_part.h"
 #include "lower/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_panels.h"
 
 namespace tilefuse::lower {
+
+class ResultBoxes : GemmPart {
+public:
+  explicit ResultBoxes(Context &context);
+
+  std::int64_t columns() const { return panel_.columns; } // of a panel
+  // Appends the names that the others need, at the start of a tile.
+  void place_warp(Stmts &list);
+  // Until this warp may fill its next box.
+  StmtRef open();
+  // Neighbouring results into a row of box number `box` of the tile, from column `apart` + `along`
+  // on; the one is a multiple of 16 bytes or the other lies in the first of them.
+  StmtRef put(std::int64_t box, ExprRef row, std::int64_t apart, ExprRef along, ExprRef results);
+  // Sends the box off to column `column` of points from `row` on.
+  StmtRef send(std::int64_t box, ExprRef row, ExprRef column);
+  // Behind the last tile: until no copy reads local memory.
+  StmtRef end();
+
+private:
+  ExprRef first_of(std::int64_t box);
+
+  const schedule::StorePanel panel_;
+  const schedule::DataMap lies_;
+  kernel::MapId map_{};
+  BufferId buffer_{-1};
+  ExprRef first_{}; // of this warp's boxes
+};
 
 class WgmmaAhead : GemmPart {
 public:
@@ -27,13 +59,12 @@ public:
   StmtRef init() const;
   // The copies of all the block's tiles, by one work-item of a warp.
   StmtRef produce(WgmmaTiles &tiles) const;
-  // The same one by one, where the warp has other work between them: before the first, and those
-  // of the tile last taken apart.
-  StmtRef start_copies() const;
+  // The same one by one, where the warp has other work between them: those of the tile last taken
+  // apart.
   StmtRef copy_tile(const WgmmaTiles &tiles) const;
 
-  // The buffer of groups with that turn.
-  StmtRef start(ExprRef turn);
+  // These work-items stand at tile number `number` of those that the block takes.
+  StmtRef start(ExprRef number) const { return b_.store(place_, 0, number); }
   // Until the tile's operands have come; and behind all reads of a warp.
   StmtRef wait() const;
   StmtRef let_go() const;
@@ -50,16 +81,13 @@ private:
     kernel::MapId map{};
     BufferId buffer{-1};
   };
-  static constexpr std::int64_t kParity = 0;
-  static constexpr std::int64_t kSlot = 1; // of what is copied next, or of the group's tile
   std::int64_t tile_elems() const { return tile_.rows * tile_.columns; }
   ExprRef buffer_of(ExprRef slot) const;
   kernel::LocalRef full(ExprRef slot) const { return {barriers_, slot}; }
   kernel::LocalRef empty(ExprRef slot) const;
-  ExprRef own_slot() const;
-  StmtRef advance() const;
-  ExprRef state(std::int64_t which) const { return b_.load(place_, which); }
-  StmtRef flip(ExprRef flips) const;
+  ExprRef passed() const { return b_.load(place_, 0); } // tiles
+  ExprRef slot() const { return b_.mod(passed(), slots_); }
+  ExprRef phase(std::int64_t places) const;
   void copy(const Source &source, const WgmmaTiles &tiles, ExprRef slot, Stmts &list) const;
 
   const std::int64_t turns_;
@@ -68,7 +96,6 @@ private:
       slots_; // buffers, or turns where one serves all; tile after tile takes the next
   std::vector<Source> sources_;
   BufferId barriers_{-1}, place_{-1};
-  ExprRef turn_{};                    // of this group
   ExprRef row_{}, along_{}, first_{}; // of this work-item: in the tile, and its first element
 };
 
