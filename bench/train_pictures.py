@@ -3,9 +3,10 @@
 """How long training waits for pictures: JPEGs of 500x375, decoded as they are needed and packed before, at batch 128 with crops and flips.
 
     bench/train_pictures.py TILEFUSE OUT [--pictures 5000] [--rounds 3] [--steps 78] [--threads 2] [--device cpu]
+                            [--precision f32] [--only resnet20,resnet50]
 
 Makes the JPEGs in OUT from those of ../shared/data/images of TILEFUSE_DATA: windows of their own place, size and brightness, quality 90.
-Two networks read them: cifar_resnet20 at 32 pixels, whose steps are the shorter ones, and ResNet-50 at 224 (--only resnet20,resnet50).
+Two networks read them: cifar_resnet20 at 32 pixels, whose steps are the shorter ones, and ResNet-50 at 224.
 Each round trains on the files and on what `tilefuse data pack` made of them, one behind the other. Written into OUT: pictures.csv with
 network, side, data, round, ms of a step, ms of it that it waited, the share, both as medians behind the first four steps, and the line
 in which the program says what bounds it. Needs NumPy and Pillow.
@@ -28,6 +29,7 @@ WIDTH, HEIGHT, WARM, CLASSES = 500, 375, 4, 10
 SIDES = {"resnet20": 32, "resnet50": 224}
 RECIPE = """
 model = "{model}"
+precision = "{precision}"
 [data]
 train = "{data}"
 side = {side}
@@ -102,8 +104,8 @@ class Bench:
         """Medians of a step's and of its waiting's milliseconds, the waiting's share of all, and what the program says of it."""
         side = SIDES[name]
         recipe, folder = self.out / f"{name}.toml", self.out / f"run_{name}"
-        recipe.write_text(RECIPE.format(model=self.model(name), data=data, side=side, threads=self.arguments.threads, border=side // 8,
-                                        steps=self.arguments.steps))
+        recipe.write_text(RECIPE.format(model=self.model(name), precision=self.arguments.precision, data=data, side=side,
+                                        threads=self.arguments.threads, border=side // 8, steps=self.arguments.steps))
         subprocess.run(["rm", "-rf", str(folder)], check=True)
         text = self.run(self.arguments.tilefuse, "train", recipe, "-o", folder, "--device", self.arguments.device)
         rows = list(csv.DictReader(open(folder / "log.csv", encoding="utf-8")))[WARM:]
@@ -140,6 +142,7 @@ def main():
     parser.add_argument("--steps", type=int, default=78)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", default="f32")
     parser.add_argument("--only", default="resnet20")
     Bench(parser.parse_args()).measure()
 
