@@ -226,6 +226,10 @@ std::vector<Parameter> Model::parameters() const {
   return onnx_import::parameters(state_->file.model.graph());
 }
 
+std::vector<Parameter> Model::left_as_they_are() const {
+  return onnx_import::left_as_they_are(state_->file.model.graph());
+}
+
 Model Model::with_folded_norms() const {
   ModelFile file = state_->file;
   fold_norms(file);

@@ -54,6 +54,8 @@ public:
   const std::vector<Declared> &outputs() const;
   // What can be trained.
   std::vector<Parameter> parameters() const;
+  // Float initializers that cannot (parameters.h).
+  std::vector<Parameter> left_as_they_are() const;
   bool is_quantized() const;
   // With batch normalisations inside products (fold_norms.h), as the next two want it.
   Model with_folded_norms() const;

@@ -45,7 +45,7 @@ public:
     find_weights(uses);
     std::map<std::string, std::vector<const ParameterUse *>> readers;
     for (const ParameterUse &use : uses)
-      if (use.kind != ParameterKind::Weight)
+      if (use.kind != ParameterKind::Weight && !use.is_moved)
         readers[use.name].push_back(&use);
     for (const auto &[name, each] : readers)
       if (each.size() > 1 && is_all_alike(name))

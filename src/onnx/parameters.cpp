@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "onnx.pb.h"
@@ -47,14 +48,27 @@ constexpr Row kRows[] = {
     {"PRelu", 1, Kind::Scale},
 };
 
-// An Add or Mul of what one of these makes adds a bias or scales.
 constexpr std::string_view kLinear[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
+
+// They hand on the numbers of their first input, in another place, order or type.
+constexpr std::string_view kMoves[] = {"Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze",
+                                       "Flatten",  "Cast",      "Gather",  "Slice",   "Split"};
+
+bool is_one_of(std::string_view op, std::span<const std::string_view> ops) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
+
+// What scales channels has one number for each of them.
+bool is_vector(const onnx::TensorProto &tensor) {
+  return std::count_if(tensor.dims().begin(), tensor.dims().end(),
+                       [](std::int64_t dim) { return dim != 1; }) <= 1;
+}
 
 class Finder {
 public:
   explicit Finder(const onnx::GraphProto &graph) {
     for (const auto &tensor : graph.initializer())
-      initializers_.insert(tensor.name());
+      initializers_.emplace(tensor.name(), &tensor);
     for (const auto &node : graph.node())
       for (const std::string &output : node.output())
         makers_.emplace(output, &node);
@@ -66,44 +80,84 @@ public:
       for (const Row &row : kRows)
         if (row.op == node.op_type() && row.position < node.input_size())
           add(node, row.position, row.kind);
-      if (node.op_type() == "Add" || node.op_type() == "Mul")
-        for (int i = 0; i < 2 && node.input_size() == 2; ++i)
-          if (is_linear(node.input(1 - i)))
-            add(node, i, node.op_type() == "Add" ? Kind::Bias : Kind::Scale);
+      if ((node.op_type() == "Add" || node.op_type() == "Mul") && node.input_size() == 2)
+        for (int i = 0; i < 2; ++i)
+          add_to_linear(node, i);
     }
     return std::move(found_);
   }
 
 private:
-  bool is_linear(const std::string &name) const {
-    const auto maker = makers_.find(name);
-    return maker != makers_.end() && std::find(std::begin(kLinear), std::end(kLinear),
-                                               maker->second->op_type()) != std::end(kLinear);
+  // An Add of what layers made, moved, put together or scaled by an attention, adds a bias; a Mul of
+  // that, and of what a bias was added to, scales its channels. A number without dimensions is a
+  // constant of arithmetic, as the 3 of a hard swish.
+  void add_to_linear(const onnx::NodeProto &node, int input) {
+    const bool adds = node.op_type() == "Add";
+    const auto tensor = initializers_.find(behind_moves(node.input(input)).name);
+    if (tensor == initializers_.end() || tensor->second->dims_size() == 0 ||
+        (!adds && !is_vector(*tensor->second)))
+      return;
+    if (is_linear(node.input(1 - input), adds))
+      add(node, input, adds ? Kind::Bias : Kind::Scale);
   }
 
-  // What Identity nodes hand on; nothing for those that hand on themselves.
-  std::string behind_identities(std::string name) const {
+  bool is_linear(const std::string &name, bool adds) const {
+    std::vector<std::string> waiting = {name};
+    std::set<std::string> seen;
+    while (!waiting.empty()) {
+      const std::string made = std::move(waiting.back());
+      waiting.pop_back();
+      const auto maker = makers_.find(made);
+      if (maker == makers_.end() || !seen.insert(made).second)
+        continue;
+      const onnx::NodeProto &node = *maker->second;
+      const std::string_view op = node.op_type();
+      if (is_one_of(op, kLinear))
+        return true;
+      if (op == "Concat" || (op == "Add" && !adds))
+        waiting.insert(waiting.end(), node.input().begin(), node.input().end());
+      else if (node.input_size() > 0 &&
+               (is_one_of(op, kMoves) || (adds && (op == "Mul" || op == "Div"))))
+        waiting.push_back(node.input(0));
+    }
+    return false;
+  }
+
+  // What nodes that move numbers were given; no name for those that hand on themselves.
+  ParameterUse behind_moves(std::string name) const {
+    ParameterUse use;
     for (std::size_t steps = 0; steps <= makers_.size(); ++steps) {
       const auto maker = makers_.find(name);
-      if (maker == makers_.end() || maker->second->op_type() != "Identity")
-        return name;
-      if (maker->second->input_size() != 1)
+      if (maker == makers_.end() || !is_one_of(maker->second->op_type(), kMoves)) {
+        use.name = std::move(name);
+        return use;
+      }
+      if (maker->second->input_size() == 0)
         break;
+      use.is_moved |= maker->second->op_type() != "Identity";
+      use.is_transposed ^= maker->second->op_type() == "Transpose";
       name = maker->second->input(0);
     }
-    return {};
+    return use;
   }
 
   // A node without a result, which the import refuses, reads none.
   void add(const onnx::NodeProto &node, int input, Kind kind) {
     if (node.output_size() == 0)
       return;
-    const std::string name = behind_identities(node.input(input));
-    if (initializers_.contains(name))
-      found_.push_back({node_, input, kind, name});
+    ParameterUse use = behind_moves(node.input(input));
+    if (!initializers_.contains(use.name))
+      return;
+    use.node = node_;
+    use.input = input;
+    use.kind = kind;
+    for (const auto &attribute : node.attribute())
+      if (attribute.name() == "transB")
+        use.is_transposed ^= attribute.i() != 0;
+    found_.push_back(std::move(use));
   }
 
-  std::set<std::string> initializers_;
+  std::map<std::string, const onnx::TensorProto *> initializers_;
   std::map<std::string, const onnx::NodeProto *> makers_;
   std::vector<ParameterUse> found_;
   int node_ = 0;
@@ -128,18 +182,34 @@ std::vector<Parameter> parameters(const onnx::GraphProto &graph) {
     if (!type || !is_float(*type) || !names.insert(use.name).second)
       continue;
     layers += use.kind == Kind::Weight ? 1 : 0;
-    Parameter parameter{.name = use.name, .kind = use.kind, .type = *type, .shape = {}};
+    Parameter parameter{.name = use.name,
+                        .kind = use.kind,
+                        .type = *type,
+                        .shape = {},
+                        .is_transposed = use.is_transposed};
     parameter.shape.assign(tensor.dims().begin(), tensor.dims().end());
     parameter.layer = std::max(layers - 1, 0);
-    for (const auto &attribute : graph.node(use.node).attribute()) {
+    for (const auto &attribute : graph.node(use.node).attribute())
       if (attribute.name() == "momentum")
         parameter.keep = static_cast<double>(attribute.f());
-      if (attribute.name() == "transB")
-        parameter.is_transposed = attribute.i() != 0;
-    }
     found.push_back(std::move(parameter));
   }
   return found;
+}
+
+std::vector<Parameter> left_as_they_are(const onnx::GraphProto &graph) {
+  std::set<std::string> known;
+  for (const Parameter &parameter : parameters(graph))
+    known.insert(parameter.name);
+  std::vector<Parameter> left;
+  for (const auto &tensor : graph.initializer()) {
+    const std::optional<DType> type = to_dtype(tensor.data_type());
+    Parameter each{.name = tensor.name(), .type = type.value_or(DType::F32), .shape = {}};
+    each.shape.assign(tensor.dims().begin(), tensor.dims().end());
+    if (type && is_float(*type) && !known.contains(each.name) && program::elems(each.shape) > 1)
+      left.push_back(std::move(each));
+  }
+  return left;
 }
 
 bool is_quantized(const onnx::GraphProto &graph) {

@@ -7,8 +7,10 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/scanner.h"
 
 namespace tilefuse::train {
 namespace {
@@ -97,6 +99,22 @@ std::string summary(const ParameterPool &pool) {
   }
   return fmt::format("{} parameters of {} numbers in {} layers, {} normalisations at training",
                      trained, numbers, layers.size(), normalisations);
+}
+
+std::string left_text(const std::vector<Parameter> &left) {
+  constexpr std::size_t kNamed = 3;
+  if (left.empty())
+    return {};
+  std::vector<std::string> names;
+  std::int64_t numbers = 0;
+  for (const Parameter &each : left) {
+    numbers += program::elems(each.shape);
+    if (names.size() < kNamed)
+      names.push_back(quoted(each.name));
+  }
+  return fmt::format("left     {} tensors of {} numbers that no layer reads as a parameter: {}{}\n",
+                     left.size(), numbers, fmt::join(names, ", "),
+                     left.size() > kNamed ? ", …" : "");
 }
 
 } // namespace tilefuse::train

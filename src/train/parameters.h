@@ -52,5 +52,8 @@ ParameterPool make_pool(std::vector<onnx_import::Parameter> parameters);
 
 // "59 parameters of 269722 numbers in 20 layers, 19 normalisations at training".
 std::string summary(const ParameterPool &pool);
+// A line that names float tensors of the model that are not trained and keep their numbers; empty
+// where there are none.
+std::string left_text(const std::vector<onnx_import::Parameter> &left);
 
 } // namespace tilefuse::train

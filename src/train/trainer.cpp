@@ -465,13 +465,13 @@ std::string Trainer::describe() const {
   std::string exchange;
   if (state.exchange)
     exchange = fmt::format("exchange {}\n", to_text(state.buckets, state.turn_launches()));
-  return fmt::format("model    {}: {}\n{}"
+  return fmt::format("model    {}: {}\n{}{}"
                      "data     {}; order by seed {}\n"
                      "step     {} launches{}, {}, {} steps an epoch\n{}"
                      "memory   {:.1f} MB: activations {:.1f}, parameters and optimiser {:.1f}, "
                      "constants {:.1f}\n",
                      std::filesystem::path(state.recipe.model).stem().string(), summary(state.pool),
-                     teacher, data, state.recipe.seed, state.launches, again, batch,
+                     left_text(state.model.left_as_they_are()), teacher, data, state.recipe.seed, state.launches, again, batch,
                      state.steps_per_epoch(), exchange, mb(memory.all()), mb(memory.activations),
                      mb(memory.parameters), mb(memory.constants));
 }
