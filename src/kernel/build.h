@@ -103,6 +103,10 @@ public:
   StmtRef wgmma_sync(WgmmaSync sync) { return intrinsic(sync); }
   StmtRef register_limit(RegisterLimit limit) { return intrinsic(limit); }
   StmtRef await_earlier() { return intrinsic(AwaitEarlier{}); }
+  StmtRef rows_zero(RowsZero node) { return intrinsic(node); }
+  StmtRef rows_load(RowsLoad node) { return intrinsic(node); }
+  StmtRef rows_store(RowsStore node) { return intrinsic(node); }
+  StmtRef rows_dot(RowsDot node) { return intrinsic(node); }
 
 private:
   ExprRef add_expr(Expr expr);

@@ -15,7 +15,7 @@ constexpr std::size_t kKinds = std::variant_size_v<Intrinsic>;
 // By the number of the kind.
 std::vector<IntrinsicRow> all_rows() {
   std::vector<IntrinsicRow> rows(kKinds);
-  for (std::vector<IntrinsicRow> part : {warp_intrinsics(), tensor_intrinsics()})
+  for (std::vector<IntrinsicRow> part : {warp_intrinsics(), tensor_intrinsics(), rows_intrinsics()})
     for (IntrinsicRow &row : part)
       rows[row.forms.front().index()] = std::move(row);
   for (const IntrinsicRow &row : rows)

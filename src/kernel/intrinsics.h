@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of intrinsics: one row per kind of node, which is all that text, walks, checks and
-// counts know of it. Rows stand in intrinsics_warp.cpp and intrinsics_tensor.cpp, each with its
-// rule. To add one:
+// counts know of it. Rows stand in intrinsics_warp.cpp, intrinsics_tensor.cpp and
+// intrinsics_rows.cpp, each with its rule. To add one:
 //
 //   kernel/nodes.h                  its node, and its name among those of Intrinsic
 //   kernel/intrinsics_*.cpp         its row and rule
@@ -114,6 +114,7 @@ std::string unknown_intrinsic(std::string_view word);
 // The rows of a part of the table.
 std::vector<IntrinsicRow> warp_intrinsics();
 std::vector<IntrinsicRow> tensor_intrinsics();
+std::vector<IntrinsicRow> rows_intrinsics();
 
 // A row of the table for nodes of a kind.
 template <class Node> struct RowOf {

@@ -30,6 +30,16 @@
 // work-item, or neighbouring values that have as many together. Asynchronous copies become visible to the
 // work-item that issued them after an AsyncWait and to others after a barrier on top of it.
 //
+// A Register buffer of `rows` holds registers of a processor's matrix unit, each of that many rows:
+//
+//   register sums i32x16[4 * 14]
+//   register data u8x64[1 * 14]
+//   register filter i8x64[2 * 16]
+//   rows_zero sums[0]
+//   rows_load data[0] = b0[c] apart 256
+//   rowdot4.u8.s8.s32 sums[0] += data[0] * filter[0]
+//   rows_store s1[0] apart 16 = sums[0]
+//
 // Blocks meet in Global memory alone, at elements of a buffer of `counts`: each is 0 when the
 // kernel begins, and again when it ends. A Ticket adds 1 to one. Whoever takes a later ticket there
 // sees what the takers of earlier ones knew; so the last of n blocks, which finds n - 1, may read
@@ -111,6 +121,7 @@ struct Buffer {
   bool written = false;   // Global: the kernel stores to it
   bool fixed = false;     // Global, not written: by no other kernel either
   bool counts = false;    // Global i32, written: 0 before the kernel and after it; no argument
+  int rows = 0;           // Register: of a value, each of as many lanes; 0: a vector
 };
 
 struct Variable {
@@ -372,11 +383,39 @@ struct RegisterLimit {
 // Waits until the kernels launched before this one have ended.
 struct AwaitEarlier {};
 
+// Registers of rows (Buffer::rows), which a work-item's matrix unit multiplies; nothing but these
+// touches them. RowsZero: all elements of one are 0. RowsLoad and RowsStore: from memory and to it,
+// rows `apart` elements from one to the next.
+struct RowsZero {
+  RegisterRef to;
+};
+struct RowsLoad {
+  RegisterRef to;
+  BufferId from{};
+  ExprRef index{};
+  std::int64_t apart = 0;
+};
+struct RowsStore {
+  BufferId to{};
+  ExprRef index{};
+  std::int64_t apart = 0;
+  RegisterRef from;
+};
+// acc[r][l] += a[r][g * products + i] * b[g][l * products + i] over groups g, the rows of b, and
+// their neighbours i, by one row of the table of dot products; wraps.
+struct RowsDot {
+  const DotOp *op = nullptr;
+  RegisterRef acc;
+  RegisterRef a;
+  RegisterRef b;
+};
+
 // What a kernel asks of a device beyond plain loops and memory; a row of kernel/intrinsics.h says
 // of each how it is written, what it holds and who executes it.
-using Intrinsic = std::variant<Transpose, Shuffle, LoadMatrix, Mma, AsyncCopy, AsyncCommit,
-                               AsyncWait, Ticket, Mbarrier, TensorCopy, TensorStore, StoreSync,
-                               Wgmma, WgmmaSync, RegisterLimit, AwaitEarlier>;
+using Intrinsic =
+    std::variant<Transpose, Shuffle, LoadMatrix, Mma, AsyncCopy, AsyncCommit, AsyncWait, Ticket,
+                 Mbarrier, TensorCopy, TensorStore, StoreSync, Wgmma, WgmmaSync, RegisterLimit,
+                 AwaitEarlier, RowsZero, RowsLoad, RowsStore, RowsDot>;
 
 struct Stmt {
   std::variant<Block, Let, For, If, Store, Barrier, Prefetch, Intrinsic> node;

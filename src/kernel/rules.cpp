@@ -104,7 +104,8 @@ std::string fma_rule(Type a, Type b, Type c) {
 
 std::string dot_rule(const DotOp &op, Type a, Type b, Type c) {
   const int lanes = c.lanes * op.products;
-  if (a == Type{op.a, lanes} && b == Type{op.b, lanes} && c.elem == op.sum && lanes <= kMaxLanes)
+  if (a == Type{op.a, lanes} && b == Type{op.b, lanes} && c.elem == op.sum && lanes <= kMaxLanes &&
+      !has_rows(op))
     return {};
   const std::array types = {a, b, c};
   return fmt::format("{} needs {} and {} of {} lanes for each of a sum of {}; got {}", op.name,
@@ -125,6 +126,8 @@ std::string access_rule(const Buffer &buffer, Type index, int lanes, std::int64_
   if (valid != nullptr && *valid != kInt) {
     return fmt::format("`valid` of {} needs i32; got {}", buffer.name, to_string(*valid));
   }
+  if (buffer.rows > 0)
+    return fmt::format("{} has rows, which no access reaches", buffer.name);
   if (lanes < 1 || lanes > kMaxLanes) {
     return fmt::format("an access of {} needs 1 to {} lanes; got {}", buffer.name, kMaxLanes,
                        lanes);
@@ -173,6 +176,10 @@ std::string buffer_rule(const Buffer &buffer) {
     return fmt::format("elements of buffer {} need 1 to {} lanes; got {}", buffer.name, most,
                        buffer.type.lanes);
   }
+  if (buffer.rows != 0 &&
+      (buffer.space != Space::Register || buffer.rows < 1 || buffer.rows > kMaxRows))
+    return fmt::format("buffer {} needs to be registers of 1 to {} rows; got {}", buffer.name,
+                       kMaxRows, buffer.rows);
   return {};
 }
 

@@ -15,6 +15,7 @@ namespace tilefuse::kernel {
 constexpr std::int64_t kMostElems = std::int64_t{1} << 40; // of a buffer
 
 constexpr int kMaxLanes = 64;
+constexpr int kMaxRows = 16; // of a register
 // The type of index arithmetic.
 constexpr Type kInt{DType::I32, 1};
 

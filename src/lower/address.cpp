@@ -114,4 +114,8 @@ Address input_address(const Context &cx, int input, ExprRef base) {
   return {cx.build.add(base, rest), vector ? form.near[*vector] : 0};
 }
 
+std::int64_t input_stride(const Context &cx, int input, IndexId index) {
+  return form_of(cx, input).near[index];
+}
+
 } // namespace tilefuse::lower

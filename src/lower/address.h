@@ -17,5 +17,7 @@ struct Address {
   std::int64_t lane_stride = 0; // elements between neighbours of a vector; 0: the same for all
 };
 Address input_address(const Context &cx, int input, ExprRef base);
+// Elements from one point of an index to the next, within a step and a chunk.
+std::int64_t input_stride(const Context &cx, int input, IndexId index);
 
 } // namespace tilefuse::lower

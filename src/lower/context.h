@@ -24,6 +24,15 @@ struct Members;
 
 using Positions = Indexed<IndexId, ExprRef>;
 
+// Registers of a matrix unit (schedule/dots.h), those of full rows first and those of the last
+// points second, and where their sums are put.
+struct RowBuffers {
+  BufferId sums[2] = {BufferId{-1}, BufferId{-1}};
+  BufferId data[2] = {BufferId{-1}, BufferId{-1}};
+  BufferId filter{-1};
+  BufferId memory{-1};
+};
+
 struct Context {
   const nest::Nest &nest; // of a producer: with the extents of a tile
   const schedule::Schedule &schedule;
@@ -45,6 +54,7 @@ struct Context {
   const schedule::ResultTile *turned = nullptr;
   BufferId turned_buffer{-1};
   BufferId lane_buffer{-1}; // through which lanes of a reduced index combine, if there are any
+  RowBuffers rows;          // with a dot product of rows
 
   // Of output indices: where a producer's tile begins in its tensor; the first point of the block's
   // tile; the offset of the current step in the tile; the first point of an edge step, else null;

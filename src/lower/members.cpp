@@ -10,6 +10,7 @@
 #include "lower/kernel_name.h"
 #include "poly/row_group.h"
 #include "schedule/blocks.h"
+#include "schedule/dots.h"
 #include "schedule/lane_reduction.h"
 #include "schedule/members.h"
 
@@ -94,6 +95,28 @@ void bind(Context &cx, const std::vector<KernelArg> &args, const std::vector<Buf
       cx.source_buffers[k] = cx.slot_buffers[cx.nest.inputs[k].slot];
 }
 
+void declare_rows(Context &cx) {
+  const schedule::DotRows rows = *dot_rows(cx.nest, cx.schedule);
+  const DotOp &op = *cx.schedule.dot;
+  const auto declare = [&](const char *name, kernel::Type type, std::int64_t count,
+                           std::int64_t of_each) {
+    return cx.build.buffer({.name = name,
+                            .space = Space::Register,
+                            .type = type,
+                            .elems = count,
+                            .rows = static_cast<int>(of_each)});
+  };
+  const int depth = static_cast<int>(rows.groups) * op.products;
+  cx.rows.memory = declare_local(cx, schedule::LocalUse::Rows);
+  cx.rows.sums[0] = declare("sums", {op.sum, cx.width()}, rows.sums, rows.rows);
+  cx.rows.data[0] = declare("data", {op.a, depth}, 1, rows.rows);
+  cx.rows.filter = declare("filter", {op.b, cx.width() * op.products}, rows.filters, rows.groups);
+  if (rows.last == 0)
+    return;
+  cx.rows.sums[1] = declare("last_sums", {op.sum, cx.width()}, rows.last_sums, rows.last);
+  cx.rows.data[1] = declare("last_data", {op.a, depth}, 1, rows.last);
+}
+
 void declare_locals(Context &cx) {
   cx.input_buffers = cx.source_buffers;
   for (std::size_t k = 0; k < cx.schedule.fills.size(); ++k) {
@@ -103,6 +126,8 @@ void declare_locals(Context &cx) {
   }
   if (schedule::lane_buffer_elems(cx.nest, cx.schedule) > 0)
     cx.lane_buffer = declare_local(cx, schedule::LocalUse::Lanes);
+  if (schedule::has_dot_rows(cx.schedule))
+    declare_rows(cx);
 }
 
 } // namespace

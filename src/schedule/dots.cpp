@@ -60,4 +60,47 @@ std::int64_t products_of_lane(const Schedule &schedule) {
   return schedule.dot == nullptr ? 1 : schedule.dot->products;
 }
 
+std::int64_t points_of_rows(const Nest &nest, const Schedule &schedule, IndexId index) {
+  const Split &split = schedule.splits[index];
+  if (!has_dot_rows(schedule) || split.vec == 1)
+    return 1;
+  return is_output(nest, index) ? split.vec : split.step();
+}
+
+std::int64_t DotRows::registers() const {
+  const std::int64_t partial = last == 0 ? 0 : last_sums + 1;
+  return sums + filters + 1 + partial;
+}
+
+std::optional<DotRows> dot_rows(const Nest &nest, const Schedule &schedule) {
+  const std::optional<IndexId> depth = dot_index(nest, schedule);
+  std::optional<IndexId> index;
+  for (const IndexId i : output_indices(nest))
+    if (schedule.splits[i].vec > 1)
+      index = i;
+  if (!has_dot_rows(schedule) || !index || !depth)
+    return std::nullopt;
+  const int data = dot_side(nest, *schedule.dot, 0) == DotSide::A ? 0 : 1;
+  const Split &split = schedule.splits[*index];
+  DotRows rows{.index = *index,
+               .depth = *depth,
+               .data = data,
+               .filter = 1 - data,
+               .rows = std::min(split.vec, extent(nest, *index)),
+               .groups = schedule.splits[*depth].keep};
+  if (extent(nest, *index) > split.vec)
+    rows.last = extent(nest, *index) % split.vec;
+  for (const IndexId i : output_indices(nest)) {
+    rows.sums *= schedule.splits[i].keep;
+    rows.filters *= moves(nest.inputs[at(rows.filter)], i) ? schedule.splits[i].keep : 1;
+  }
+  rows.last_sums = rows.last == 0 ? 0 : rows.sums / split.keep;
+  return rows;
+}
+
+std::int64_t row_sums_elems(const Nest &nest, const Schedule &schedule) {
+  const std::optional<DotRows> rows = dot_rows(nest, schedule);
+  return rows ? rows->sums * rows->rows * vector_width(schedule) : 0;
+}
+
 } // namespace tilefuse::schedule

@@ -8,6 +8,7 @@
 
 #include "base/index.h"
 #include "nest/index.h"
+#include "schedule/dots.h"
 #include "schedule/guards.h"
 #include "schedule/lane_reduction.h"
 #include "schedule/legal_dots.h"
@@ -163,7 +164,10 @@ Reason wrong_lanes(const Nest &nest, const Schedule &schedule, const Target &tar
   int vectors = 0;
   const bool has_group = schedule.dot != nullptr && schedule.lanes == LaneKind::Vector;
   for (const IndexId i : nest.indices.ids())
-    vectors += schedule.splits[i].vec > 1 && (is_output(nest, i) || !has_group) ? 1 : 0;
+    vectors +=
+        schedule.splits[i].vec > 1 && (is_output(nest, i) ? !has_dot_rows(schedule) : !has_group)
+            ? 1
+            : 0;
   if (vectors > (schedule.lanes == LaneKind::Vector ? 0 : 1))
     return schedule.lanes == LaneKind::Vector ? "vectors inside vector lanes"
                                               : "two indices have vectors";
@@ -382,7 +386,8 @@ Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &targ
     if (is_staged(schedule.fills[k]))
       bytes += stage_bytes(nest, schedule, static_cast<int>(k));
   }
-  bytes += result_bytes(nest, schedule) + lane_buffer_bytes(nest, schedule);
+  bytes += result_bytes(nest, schedule) + lane_buffer_bytes(nest, schedule) +
+           row_sums_elems(nest, schedule) * size_bytes(held_type(nest));
   if (bytes > target.local_bytes)
     return fmt::format("staging needs {} bytes per block, the target has {}", bytes,
                        target.local_bytes);

@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "nest/index.h"
 #include "schedule/dots.h"
+#include "schedule/guards.h"
 #include "schedule/staging.h"
 #include "schedule/streams.h"
 #include "target/dot_lanes.h"
@@ -80,6 +81,65 @@ Reason wrong_operand(const Nest &nest, const Schedule &schedule, int input) {
   return {};
 }
 
+Reason wrong_rows_of(const Nest &nest, const Schedule &schedule, IndexId i) {
+  const DotOp &op = *schedule.dot;
+  const Split &split = schedule.splits[i];
+  const std::string &name = nest.indices[i].name;
+  const std::int64_t extent = nest::extent(nest, i);
+  if (split.vec > op.rows)
+    return fmt::format("{} has {} rows of {}; got {}", op.name, op.rows, name, split.vec);
+  const std::int64_t rest = extent % split.step();
+  if (rest > split.vec && rest % split.vec != 0)
+    return fmt::format("the last step of {} has whole registers of {} rows and one of {}", name,
+                       split.vec, rest % split.vec);
+  return {};
+}
+
+// What a matrix unit reads lies in memory, all of it.
+Reason wrong_row_operand(const Nest &nest, const Schedule &schedule, std::size_t k) {
+  if (schedule.pipes[k].prefetch)
+    return fmt::format("input {} is prefetched by lines, and read in rows", k);
+  for (const nest::Dim &dim : nest.inputs[k].dims) {
+    const Guard guard = guard_of(nest, schedule, k, dim);
+    if (schedule.fills[k] == Fill::Direct && guard != Guard::Never && guard != Guard::Clipped)
+      return fmt::format("input {} is read in rows that may leave it", k);
+  }
+  return {};
+}
+
+Reason wrong_rows(const Nest &nest, const Schedule &schedule) {
+  if (!has_dot_rows(schedule))
+    return {};
+  const DotOp &op = *schedule.dot;
+  const std::optional<DotRows> rows = dot_rows(nest, schedule);
+  int indices = 0;
+  for (const IndexId i : output_indices(nest))
+    indices += schedule.splits[i].vec > 1 ? 1 : 0;
+  if (!rows || indices != 1 || schedule.lanes == LaneKind::WorkItem)
+    return fmt::format("{} needs one output index whose points are rows, beside vector lanes",
+                       op.name);
+  const IndexId lane = *lane_index(schedule);
+  if (dot_side(nest, op, rows->filter) != DotSide::B || moves(nest.inputs[at(rows->data)], lane) ||
+      !moves(nest.inputs[at(rows->data)], rows->index) ||
+      moves(nest.inputs[at(rows->filter)], rows->index))
+    return fmt::format("{} multiplies rows of one input by lanes of the other", op.name);
+  if (schedule.fills[at(rows->filter)] != Fill::Packed)
+    return fmt::format("input {} is multiplied in rows and not packed", rows->filter);
+  const Split &depth = schedule.splits[rows->depth];
+  if (depth.keep > op.groups || depth.tile % depth.step() != 0 || depth.clip)
+    return fmt::format("{} adds up to {} groups of {} at once, which divide its chunk", op.name,
+                       op.groups, nest.indices[rows->depth].name);
+  if (Reason reason = wrong_rows_of(nest, schedule, rows->index))
+    return reason;
+  if (rows->registers() > op.registers)
+    return fmt::format("{} registers of rows are needed, the matrix unit has {}", rows->registers(),
+                       op.registers);
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
+    if (Reason reason = wrong_row_operand(nest, schedule, k))
+      return reason;
+  return {};
+}
+
 // A vector of sums, or work-items of one sum each.
 Reason wrong_sums(const Schedule &schedule, const Target &target) {
   if (schedule.lanes == LaneKind::WorkItem)
@@ -111,7 +171,7 @@ Reason wrong_dot(const Nest &nest, const Schedule &schedule, const Target &targe
   for (int k = 0; k < static_cast<int>(nest.inputs.size()); ++k)
     if (Reason reason = wrong_operand(nest, schedule, k))
       return reason;
-  return {};
+  return wrong_rows(nest, schedule);
 }
 
 } // namespace tilefuse::schedule

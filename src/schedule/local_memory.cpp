@@ -9,6 +9,7 @@
 #include "nest/index.h"
 #include "poly/row_group.h"
 #include "schedule/blocks.h"
+#include "schedule/dots.h"
 #include "schedule/lane_reduction.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
@@ -45,6 +46,9 @@ Buffers stages(const Nest &nest, const Schedule &schedule) {
   if (const std::int64_t elems = lane_buffer_elems(nest, schedule); elems > 0)
     list.push_back(
         {.use = LocalUse::Lanes, .name = "lanes", .type = held_type(nest), .elems = elems});
+  if (const std::int64_t elems = row_sums_elems(nest, schedule); elems > 0)
+    list.push_back(
+        {.use = LocalUse::Rows, .name = "row_sums", .type = held_type(nest), .elems = elems});
   return list;
 }
 

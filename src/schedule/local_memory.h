@@ -21,7 +21,8 @@ namespace tilefuse::schedule {
 // buffers of the ring or of windows), results on their way through a warp (Exchange) or to memory
 // (Boxes), what post-ops read (Operand), sums of a cluster's parts (Parts), results that are
 // turned (Results), sums of what tiles store (Sums), what the lanes of a reduced index accumulated
-// (Lanes), and the mbarriers of the ring, of windows, of operands and of parts.
+// (Lanes), sums of a matrix unit's rows (Rows), and the mbarriers of the ring, of windows, of
+// operands and of parts.
 enum class LocalUse {
   Stage,
   Data,
@@ -33,6 +34,7 @@ enum class LocalUse {
   Results,
   Sums,
   Lanes,
+  Rows,
   RingBarriers,
   WindowBarriers,
   OperandBarriers,

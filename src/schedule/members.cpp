@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "nest/index.h"
+#include "schedule/dots.h"
 #include "schedule/legal_alone.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_feeds.h"
@@ -174,6 +175,8 @@ Reason wrong_producer(const Group &group, const std::vector<Nest> &nests, const 
     return of_member("its results are stored local, where its consumer's buffer takes them");
   if (Reason reason = wrong_core_producer(nests[at(member)], own))
     return of_member(*reason);
+  if (has_dot_rows(own))
+    return of_member("its dot products are of rows, whose registers are the anchor's");
   if (Reason reason = illegal_alone(nests[at(member)], own, target))
     return of_member(*reason);
   if (own.lanes != schedule.lanes || group_size(own) != group_size(schedule))

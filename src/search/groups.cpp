@@ -143,6 +143,8 @@ const std::vector<Schedule> &FusedSearch::forms(MemberId member) {
   for (Schedule &form : Space(member_nest(group_, member), target_of(member), counts).forms()) {
     if (is_fed(member))
       feed(form, member);
+    if (member != kAnchor && has_dot_rows(form)) // registers of rows are the anchor's
+      continue;
     if (std::find(found.begin(), found.end(), form) == found.end())
       found.push_back(std::move(form));
   }

@@ -8,6 +8,7 @@
 #include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
+#include "schedule/dots.h"
 #include "schedule/guards.h"
 #include "search/forms/copies.h"
 #include "search/forms/dot_forms.h"
@@ -327,6 +328,9 @@ void Change::change_dot() {
   for (const IndexId i : reduced_indices(nest_))
     if (Split &split = schedule_.splits[i]; schedule_.dot != nullptr && split.vec > 1)
       split = {.tile = extent(i)};
+  for (const IndexId i : output_indices(nest_))
+    if (Split &split = schedule_.splits[i]; has_dot_rows(schedule_) && split.vec > 1)
+      split = {};
   schedule_.dot = nullptr;
   if (random_.chance(30))
     return;

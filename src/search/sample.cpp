@@ -7,6 +7,7 @@
 #include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
+#include "schedule/dots.h"
 #include "schedule/guards.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"
@@ -60,6 +61,7 @@ private:
   void settle_guards();
   void stream();
   void prefetch();
+  void draw_rows(Schedule &drawn, const DotOp &op);
   void multiply_groups(const DotOp &op);
   // Makes a change, and takes it back where it breaks a rule.
   template <typename Change> void attempt(const Change &change) {
@@ -257,6 +259,21 @@ void Sampler::stream() {
     stage.stream = random_.chance(60) ? registers : 0;
 }
 
+// Few copies, as a matrix unit has few registers; rows of any number, and groups that divide.
+void Sampler::draw_rows(Schedule &drawn, const DotOp &op) {
+  for (const IndexId i : output_indices(nest_)) {
+    Split &split = drawn.splits[i];
+    split.keep = random_.between(1, 2);
+    if (split.vec > 1)
+      split.vec = random_.between(2, op.rows);
+  }
+  const IndexId depth = *dot_index(nest_, drawn);
+  const std::int64_t groups = drawn.splits[depth].tile / op.products;
+  const std::int64_t keep = random_.between(1, std::min<std::int64_t>(groups, op.groups));
+  if (groups % keep == 0)
+    drawn.splits[depth].keep = keep;
+}
+
 // Adds several products at once, in vectors of any legal width; loops and tiles stay as drawn, and
 // work-items as they are.
 void Sampler::multiply_groups(const DotOp &op) {
@@ -271,6 +288,8 @@ void Sampler::multiply_groups(const DotOp &op) {
   if (const std::optional<IndexId> had = lane_index(*drawn); had && had != lane)
     std::swap(drawn->splits[*had].lane, drawn->splits[lane].lane);
   drawn->splits[lane].lane = random_.of<std::int64_t>({4, 8, 16});
+  if (has_rows(op))
+    draw_rows(*drawn, op);
   for (const IndexId i : output_indices(nest_)) {
     Split &split = drawn->splits[i];
     const std::int64_t steps = ceil_div(std::min(split.tile, extent(i)), split.step());

@@ -372,7 +372,7 @@ bool Space::reduces_taps_only() const {
 // Copies of a row, or of the nearest index of a window. Rows kept in registers share what they
 // read: worth it where little else is computed per element.
 std::vector<std::int64_t> Space::row_copies(Form form) const {
-  if (form == Form::Windowed)
+  if (form == Form::Windowed || (takes_rows() && row_))
     return {1, 2};
   const bool reads_much = target_.lanes == LaneKind::WorkItem && nest_.inputs.size() == 1;
   if ((form != Form::InPlace && !reads_much) || !row_ || !reduces_taps_only())
@@ -391,8 +391,10 @@ std::vector<std::int64_t> Space::lane_widths() const {
   // What waits for memory alone waits longer where few lanes of a warp read.
   const bool waits = target_.lanes == LaneKind::WorkItem && !multiplies() && !nest_.inputs.empty();
   const std::int64_t least = waits ? std::min<std::int64_t>(target_.warp / 2, extent(*lane_)) : 2;
+  // A matrix unit takes as long for few lanes as for all.
+  const std::int64_t fewest = takes_rows() ? std::min(most, extent(*lane_)) : least;
   for (std::int64_t width = most; width > 1; width /= 2)
-    if (width < 2 * extent(*lane_) && width >= least)
+    if (width < 2 * extent(*lane_) && width >= fewest)
       widths.push_back(width);
   return widths;
 }

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/index.h"
@@ -76,6 +78,8 @@ private:
   bool has_constant() const;
   bool reduces_taps_only() const;
   std::vector<std::int64_t> row_copies(Form form) const;
+  bool takes_rows() const { return dot_ != nullptr && has_rows(*dot_); }
+  std::vector<std::pair<std::int64_t, std::int64_t>> row_choices(Form form) const;
   bool turns_results() const;
   void turn_stages(schedule::Schedule &schedule) const;
   std::vector<IndexId> window_outputs() const;
@@ -107,6 +111,7 @@ private:
   Candidate priced(schedule::Schedule schedule);
   void try_clusters();
   bool is_beaten(const Candidate &tile) const;
+  void collect_dots(bool needs_best_only);
   std::vector<Candidate> ranked(bool needs_best_only);
   void sort();
 
@@ -119,6 +124,8 @@ private:
   std::optional<IndexId> row_;
   std::vector<Candidate> register_tiles_; // the smallest block of each
   std::vector<Candidate> found_;
+  double elsewhere_ = std::numeric_limits<double>::infinity(); // seconds of the best that other
+                                                               // dot products reach
   cost::LaneCounts &counts_;
 };
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <utility>
 
 #include "base/index.h"
 #include "cost/gpu/work_item_model.h"
 #include "cost/model.h"
 #include "nest/index.h"
+#include "schedule/dots.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"
 #include "search/forms/copies.h"
+#include "search/forms/dot_forms.h"
 #include "search/forms/row_forms.h"
 #include "search/space.h"
 #include "search/work_items.h"
@@ -39,8 +42,10 @@ std::vector<std::int64_t> tiles(std::int64_t step, std::int64_t extent, std::int
 } // namespace
 
 // Vector registers of the register tile: accumulators, the resident operand, and one for the
-// streamed one.
+// streamed one; with a dot product of rows those of the matrix unit.
 std::int64_t Space::register_need(const Schedule &schedule) const {
+  if (const std::optional<schedule::DotRows> rows = dot_rows(nest_, schedule))
+    return rows->registers();
   const std::int64_t accumulators = schedule::accumulators(nest_, schedule);
   if (nest_.inputs.size() < 2)
     return accumulators + 1;
@@ -58,7 +63,7 @@ std::int64_t Space::register_need(const Schedule &schedule) const {
 // Constants of which another step follows, where machine code has an instruction for it. Those of a
 // depthwise window are few and stay in the first level.
 void Space::prefetch_packed(Schedule &schedule) const {
-  if (!has(target_, Feature::PrefetchHints) || !lane_ || reduces_taps_only() ||
+  if (!has(target_, Feature::PrefetchHints) || !lane_ || takes_rows() || reduces_taps_only() ||
       extent(*lane_) <= schedule.splits[*lane_].step())
     return;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
@@ -67,21 +72,35 @@ void Space::prefetch_packed(Schedule &schedule) const {
         nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[*lane_] != 0;
 }
 
+// Copies of a row, and points of the pixels that a matrix unit takes as rows; 0: no such unit.
+std::vector<std::pair<std::int64_t, std::int64_t>> Space::row_choices(Form form) const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> all;
+  const bool is_of_rows = takes_rows() && pixel_;
+  for (const std::int64_t copies : row_copies(form))
+    for (const std::int64_t points :
+         is_of_rows ? row_counts(nest_, *dot_, *pixel_) : std::vector<std::int64_t>{0})
+      all.emplace_back(copies, points);
+  return all;
+}
+
 void Space::collect_register_tiles(Form form, std::int64_t lanes) {
   const bool vector = target_.lanes == LaneKind::Vector;
-  const std::int64_t budget = vector ? target_.vector_registers : 24;
+  const std::int64_t budget =
+      takes_rows() ? dot_->registers : (vector ? target_.vector_registers : 24);
   const std::int64_t most_lanes = lane_ && (vector || !pixel_) ? 4 : 1;
   for (std::int64_t keep_lane = 1; keep_lane <= most_lanes; ++keep_lane) {
     if (lane_ && (keep_lane - 1) * lanes >= extent(*lane_))
       break;
-    for (std::int64_t rows : row_copies(form))
+    for (const auto &[rows, points] : row_choices(form))
       for (std::int64_t keep = 1; keep <= 14; ++keep) {
         if (keep > 1 && (!pixel_ || keep > extent(*pixel_)))
           break;
         Schedule schedule = base();
         if (lane_)
           schedule.splits[*lane_] = {keep_lane * lanes, keep_lane, lanes};
-        if (pixel_)
+        if (pixel_ && points > 0)
+          set_rows(nest_, schedule, *pixel_, points, keep);
+        else if (pixel_)
           schedule.splits[*pixel_] = {keep, keep, 1};
         if (form != Form::Windowed && rows > 1 && rows <= extent(*row_))
           schedule.splits[*row_] = {rows, rows, 1};
@@ -325,8 +344,24 @@ bool Space::is_beaten(const Candidate &tile) const {
   }
   const double least = one.launch + kCertain * inside * (one.compute + one.stores) *
                                         static_cast<double>(one.blocks) / units;
-  return std::any_of(found_.begin(), found_.end(),
+  return elsewhere_ < least ||
+         std::any_of(found_.begin(), found_.end(),
                      [&](const Candidate &found) { return found.estimate.seconds < least; });
+}
+
+// Of all dot products, the fastest first: what they find lets much of the others be left out.
+void Space::collect_dots(bool needs_best_only) {
+  std::vector<Space> spaces = with_dots();
+  std::vector<std::vector<Candidate>> found(spaces.size());
+  for (std::size_t i = spaces.size(); i-- > 0;) {
+    spaces[i].elsewhere_ = elsewhere_;
+    found[i] = spaces[i].ranked(needs_best_only);
+    if (!found[i].empty())
+      elsewhere_ = std::min(elsewhere_, found[i].front().estimate.seconds);
+  }
+  for (std::vector<Candidate> &of_dot : found)
+    for (Candidate &candidate : of_dot)
+      found_.push_back(std::move(candidate));
 }
 
 std::vector<Candidate> Space::all() { return ranked(false); }
@@ -334,9 +369,7 @@ std::vector<Candidate> Space::all() { return ranked(false); }
 Candidate Space::best() { return std::move(ranked(true).front()); }
 
 std::vector<Candidate> Space::ranked(bool needs_best_only) {
-  for (Space &space : with_dots())
-    for (Candidate &found : space.ranked(needs_best_only))
-      found_.push_back(std::move(found));
+  collect_dots(needs_best_only);
   const bool can_skip = needs_best_only && target_.lanes == LaneKind::Vector;
   for_each_register_tile([&](const Candidate &tile) {
     if (!can_skip || !is_beaten(tile))

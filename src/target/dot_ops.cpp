@@ -12,6 +12,10 @@ constexpr std::array kOps = std::to_array<DotOp>({
     {"dot4.u8.s8.s32", 4, DType::U8, DType::I8, DType::I32},
     {"dot4.s8.s8.s32", 4, DType::I8, DType::I8, DType::I32},
     {"dot4.u8.u8.s32", 4, DType::U8, DType::U8, DType::I32},
+    {"rowdot4.u8.s8.s32", 4, DType::U8, DType::I8, DType::I32, 16, 16, 8},
+    {"rowdot4.s8.s8.s32", 4, DType::I8, DType::I8, DType::I32, 16, 16, 8},
+    {"rowdot4.s8.u8.s32", 4, DType::I8, DType::U8, DType::I32, 16, 16, 8},
+    {"rowdot4.u8.u8.s32", 4, DType::U8, DType::U8, DType::I32, 16, 16, 8},
 });
 
 } // namespace

@@ -6,6 +6,11 @@
 //
 //   dot2.s16.s16.s32   sum[l] += a[2l] * b[2l] + a[2l + 1] * b[2l + 1]
 //
+// A matrix unit of a processor (Intel AMX: tdpbusd and its like) does so for rows of lanes at once,
+// and for several groups of neighbours one behind the other, between registers that hold rows:
+//
+//   rowdot4.u8.s8.s32  sum[r][l] += a[r][4g + i] * b[g][4l + i], over all groups g and i below 4
+//
 // Sums wrap to their type; nothing saturates.
 #pragma once
 
@@ -22,7 +27,13 @@ struct DotOp {
   DType a{};
   DType b{};
   DType sum{};
+  int rows = 1;      // of sums and of a, at most
+  int groups = 1;    // of neighbours that each sum adds, at most
+  int registers = 0; // of rows that the unit has
 };
+
+// Whether the instruction multiplies registers of rows.
+inline bool has_rows(const DotOp &op) { return op.rows > 1; }
 
 std::span<const DotOp> dot_ops();
 // The row of that name, or null.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/index.h"
 #include "model/devices.h"
 #include "model/extreme_case.h"
@@ -63,11 +64,11 @@ std::vector<Conv> problems() {
           {.data = "i8", .filter = "u8", .c = 24, .m = 40}};
 }
 
-// The fastest instruction of the target that the nest can be computed with.
-const DotOp *fastest_dot(const nest::Nest &nest, const Target &target) {
+// The fastest instruction of the target that the nest can be computed with, of lanes or of rows.
+const DotOp *fastest_dot(const nest::Nest &nest, const Target &target, bool has_rows) {
   const DotRate *best = nullptr;
   for (const DotRate &rate : target.dots)
-    if (schedule::fits(nest, *rate.op) &&
+    if (tilefuse::has_rows(*rate.op) == has_rows && schedule::fits(nest, *rate.op) &&
         (best == nullptr || rate.gops_per_unit > best->gops_per_unit))
       best = &rate;
   return best == nullptr ? nullptr : best->op;
@@ -82,9 +83,12 @@ TEST(Dots, EveryTargetMultipliesBytesWithItsFastest) {
       const KernelCase made = extreme_case(nest, row, end_of);
       // Work-items fill up no group: what is staged by bytes costs more than it saves.
       const bool may_differ = row.lanes == LaneKind::WorkItem && problem.c % 4 != 0;
-      EXPECT_TRUE(may_differ || made.schedule.dot == fastest_dot(nest, row))
+      const DotOp *of_rows = fastest_dot(nest, row, true);
+      const bool is_of_rows = made.schedule.dot == of_rows;
+      EXPECT_TRUE(may_differ || is_of_rows || made.schedule.dot == fastest_dot(nest, row, false))
           << row.name << "\n"
           << to_text(nest) << schedule::to_text(nest, made.schedule);
+      EXPECT_TRUE(problem.c < 64 || of_rows == nullptr || is_of_rows) << row.name;
       const Reference reference(made);
       const auto divergence = check_simulated(reference);
       EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
@@ -93,16 +97,68 @@ TEST(Dots, EveryTargetMultipliesBytesWithItsFastest) {
   EXPECT_GE(checked, 90);
 }
 
+void check_processor(const char *instructions) {
+  const auto device = runtime::make_cpu_device(0, {}, instructions);
+  for (const Conv &problem : problems()) {
+    const KernelCase made = extreme_case(nest_of(problem), device->target(), end_of);
+    EXPECT_NE(made.schedule.dot, nullptr);
+    const Reference reference(made);
+    const auto divergence = check_on_device(reference, *device);
+    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
+  }
+}
+
 TEST(Dots, TheProcessorAddsExactly) {
-  for (const char *instructions : {"", "avx2"}) {
-    const auto device = runtime::make_cpu_device(0, {}, instructions);
-    for (const Conv &problem : problems()) {
-      const KernelCase made = extreme_case(nest_of(problem), device->target(), end_of);
-      EXPECT_NE(made.schedule.dot, nullptr);
-      const Reference reference(made);
-      const auto divergence = check_on_device(reference, *device);
-      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
-    }
+  check_processor("");
+  check_processor("avx2");
+}
+
+TEST(Dots, TheProcessorAddsExactlyWithoutAMatrixUnit) {
+  try {
+    check_processor("avx512_vnni");
+  } catch (const Error &error) {
+    GTEST_SKIP() << error.what();
+  }
+}
+
+// Of a target that has no other dot products.
+Target of_rows_alone(Target target) {
+  std::erase_if(target.dots, [](const DotRate &rate) { return !has_rows(*rate.op); });
+  return target;
+}
+
+// Rows and lanes that the last register fills in part, groups that do not fill one.
+std::vector<Conv> problems_of_rows() {
+  std::vector<Conv> all = problems();
+  all.push_back({.c = 36, .m = 20, .size = 21, .taps = 1, .pad = 0});
+  all.push_back({.data = "i8", .c = 128, .m = 48, .size = 17, .taps = 1, .stride = 2, .pad = 0});
+  all.push_back({.c = 64, .m = 16, .size = 7});
+  return all;
+}
+
+TEST(Dots, RowsAddExactly) {
+  const Target target = of_rows_alone(testing::target_row("cpu_avx512_amx"));
+  for (const Conv &problem : problems_of_rows()) {
+    const KernelCase made = extreme_case(nest_of(problem), target, end_of);
+    ASSERT_NE(made.schedule.dot, nullptr);
+    EXPECT_TRUE(has_rows(*made.schedule.dot));
+    const Reference reference(made);
+    const auto divergence = check_simulated(reference);
+    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
+  }
+}
+
+TEST(Dots, RowsOfTheProcessorAddExactly) {
+  const auto device = runtime::make_cpu_device(0);
+  const Target target = of_rows_alone(device->target());
+  if (target.dots.empty())
+    GTEST_SKIP() << "this processor has no matrix unit for bytes, or no permission to use it";
+  for (const Conv &problem : problems_of_rows()) {
+    const KernelCase made = extreme_case(nest_of(problem), target, end_of);
+    ASSERT_NE(made.schedule.dot, nullptr);
+    const Reference reference(made);
+    const auto divergence = check_on_device(reference, *device);
+    EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << to_text(made);
   }
 }
 

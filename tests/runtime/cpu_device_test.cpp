@@ -150,8 +150,9 @@ TEST(CpuDevice, RefusesWhatItCannotRun) {
 }
 
 TEST(CpuDevice, RefusesInstructionsThatAreNone) {
-  EXPECT_EQ(failure([] { make_device("cpu:sse", 1, {}); }),
-            "there are no instructions 'sse', need avx512_vnni, avx512, avx2_vnni, avx2");
+  EXPECT_EQ(
+      failure([] { make_device("cpu:sse", 1, {}); }),
+      "there are no instructions 'sse', need avx512_amx, avx512_vnni, avx512, avx2_vnni, avx2");
 }
 
 TEST(CpuDevice, GeneratedCodeCutOffAnywhereIsRefused) {

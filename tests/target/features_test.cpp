@@ -38,6 +38,7 @@ TEST(Features, OfShippedRows) {
     table += row.name + " " + features(row) + "\n";
   EXPECT_EQ(table, "cpu_avx2 p\n"
                    "cpu_avx512 p\n"
+                   "cpu_avx512_amx p\n"
                    "cpu_avx512_vnni p\n"
                    "cuda_sm80 amqrl\n"
                    "cuda_sm90 amwqerl\n"

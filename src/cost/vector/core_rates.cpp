@@ -15,7 +15,7 @@ CoreRates core_rates(const Target &target) {
 }
 
 double dots_per_cycle(const Target &target, const DotOp &op) {
-  const double ops = 2.0 * op.products * std::max(1, most_lanes(target, op));
+  const double ops = 2.0 * op.products * op.rows * op.groups * std::max(1, most_lanes(target, op));
   return find_dot(target, op)->gops_per_unit * 1e9 / ops / core_rates(target).hertz;
 }
 

@@ -24,7 +24,8 @@ struct CoreRates {
 };
 
 CoreRates core_rates(const Target &target);
-// Dot products of full vectors that a core starts per cycle. Requires that the target has them.
+// Dot products of full vectors, or of full registers of rows, that a core starts per cycle.
+// Requires that the target has them.
 double dots_per_cycle(const Target &target, const DotOp &op);
 
 } // namespace tilefuse::cost

@@ -56,12 +56,13 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
                                    const Target &target, const std::vector<Stream> &streams,
                                    double share)
     : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
-      rates_(core_rates(target)), lane_(lane_index(schedule)), share_(share) {
+      rates_(core_rates(target)), lane_(lane_index(schedule)), share_(share),
+      rows_(dot_rows(nest, schedule)) {
   if (lane_)
     width_ = static_cast<double>(schedule.splits[*lane_].lane);
   arithmetic_per_cycle_ =
       schedule.dot == nullptr ? rates_.fma_per_cycle : dots_per_cycle(target, *schedule.dot);
-  adds_apart_ = arithmetic_per_cycle_ < rates_.fma_per_cycle;
+  adds_apart_ = !rows_ && arithmetic_per_cycle_ < rates_.fma_per_cycle;
   const double bytes = width_ * static_cast<double>(size_bytes(schedule::held_type(nest)));
   parts_ = std::ceil(bytes / (4.0 * std::max(1, target.vector_f32)));
   if (lane_ && is_output(nest, *lane_)) {
@@ -143,6 +144,8 @@ double RegisterTileCost::distinct(std::size_t input, const Copies &copies,
 // Values of an input that a tap loads. The compiler loads once the vectors that overlapping taps
 // share; elements that are read as broadcasts it reads again as operands.
 double RegisterTileCost::fragment_loads(std::size_t input, const Copies &copies) const {
+  if (rows_)
+    return row_loads(input, copies);
   return shares_taps_[input] && is_spread(input) ? distinct(input, copies, false) / body_taps_
                                                  : fragments(input, copies);
 }
@@ -150,6 +153,8 @@ double RegisterTileCost::fragment_loads(std::size_t input, const Copies &copies)
 // Of a reduced index, that are taken at once: by a dot product, or in the lanes of a vector.
 double RegisterTileCost::points_of_vector(IndexId reduced) const {
   const schedule::Split &split = schedule_.splits[reduced];
+  if (rows_ && reduced == rows_->depth)
+    return static_cast<double>(split.step());
   return static_cast<double>(split.vec * split.lane);
 }
 
@@ -257,6 +262,8 @@ double RegisterTileCost::body_taps() const {
 }
 
 StepCost RegisterTileCost::step(const Copies &copies) const {
+  if (rows_)
+    return row_step(copies);
   StepCost cost;
   double points = 1;
   for (double count : copies)
@@ -318,7 +325,7 @@ double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) con
   issued += conversion(type_of(nest_, nest_.out)).stored * result_parts_;
   const double each =
       issued / rates_.fma_per_cycle + (is_partial ? kMaskedStore : 0) + fold_cycles();
-  return vectors * each;
+  return vectors * each + (rows_ ? row_copies(copies) : 0);
 }
 
 double RegisterTileCost::loads(std::size_t input, const Copies &copies) const {

@@ -14,12 +14,14 @@
 #include "cost/footprint.h"
 #include "cost/vector/core_rates.h"
 #include "nest/nest.h"
+#include "schedule/dots.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
 
 namespace tilefuse::cost {
 
-// Register copies of each output index: `keep`, or fewer in a partial step.
+// Register copies of each output index: `keep`, or fewer in a partial step; of an index whose
+// points are rows, points.
 using Copies = Indexed<IndexId, double>;
 
 // What one step does, in operations of a core and the cycles each alone would take.
@@ -67,6 +69,11 @@ private:
   double fragment_loads(std::size_t input, const Copies &copies) const;
   double body_taps() const;
   double live_registers(const Copies &copies) const;
+  // With a dot product of rows (register_tile_rows.cpp).
+  double row_registers(const nest::Operand *operand, const Copies &copies) const;
+  double row_loads(std::size_t input, const Copies &copies) const;
+  StepCost row_step(const Copies &copies) const;
+  double row_copies(const Copies &copies) const;
   bool overlaps(const Stream &stream, IndexId index) const;
   bool shares_overlapping_taps(std::size_t input) const;
   // Lanes read different elements.
@@ -91,8 +98,9 @@ private:
   bool adds_apart_ = false; // dot products slower than a multiply-add: an instruction that adds
                             // follows
   double share_;
-  std::vector<Access> access_;    // by stream
-  std::vector<bool> shares_taps_; // by input
+  std::optional<schedule::DotRows> rows_; // with a dot product of rows
+  std::vector<Access> access_;            // by stream
+  std::vector<bool> shares_taps_;         // by input
   double body_taps_ = 1;
 };
 

@@ -11,6 +11,7 @@
 #include "cost/waves.h"
 #include "nest/index.h"
 #include "schedule/blocks.h"
+#include "schedule/dots.h"
 #include "schedule/guards.h"
 #include "schedule/mma/core_roles.h"
 #include "schedule/result_tile.h"
@@ -29,7 +30,8 @@ constexpr double kUnhiddenWalk = 0.4; // the same of far levels, where steps wal
 constexpr double kRowCycles = 8;
 constexpr double kCopyCycles = 1;
 constexpr double kElementCycles = 1.5;
-constexpr double kBlockCycles = 60; // calling a block
+constexpr double kBlockCycles = 60;  // calling a block
+constexpr double kShapeCycles = 220; // telling a matrix unit the shapes of its registers
 // Cycles per vector of a square that is turned: loading and storing it beside its shuffles; and per
 // square.
 constexpr double kTurnedRow = 2;
@@ -98,7 +100,7 @@ void VectorModel::add_core(const Indexed<IndexId, std::int64_t> &points, Block &
     const IndexId next{to_int(i) + 1};
     const std::int64_t whole = points[i] / split.step();
     const std::int64_t rest = points[i] % split.step();
-    copies[i] = static_cast<double>(split.keep);
+    copies[i] = static_cast<double>(split.keep * split.vec);
     if (whole > 0)
       self(self, next, times * static_cast<double>(whole), partial);
     copies[i] = std::ceil(static_cast<double>(rest) / static_cast<double>(split.lane));
@@ -163,7 +165,9 @@ double VectorModel::turn_cycles() const {
 }
 
 double VectorModel::core_seconds(const Block &block) const {
-  return (block.accumulate + block.store + block.stage + kBlockCycles) / rates_.hertz;
+  return (block.accumulate + block.store + block.stage + kBlockCycles +
+          (has_dot_rows(schedule_) ? kShapeCycles : 0)) /
+         rates_.hertz;
 }
 
 double VectorModel::block_seconds(const Block &block) const {
@@ -181,7 +185,7 @@ double VectorModel::block_seconds(const Block &block) const {
 StepCost VectorModel::whole_step() const {
   Copies copies;
   for (const IndexId i : output_indices(nest_))
-    copies.push_back(static_cast<double>(schedule_.splits[i].keep));
+    copies.push_back(static_cast<double>(schedule_.splits[i].keep * schedule_.splits[i].vec));
   return tile_.step(copies);
 }
 

@@ -112,7 +112,7 @@ double VectorTraffic::conflict(std::size_t k, const RegisterTileCost &tile) cons
     return 1;
   Copies copies;
   for (const IndexId i : output_indices(nest_))
-    copies.push_back(static_cast<double>(schedule_.splits[i].keep));
+    copies.push_back(static_cast<double>(schedule_.splits[i].keep * schedule_.splits[i].vec));
   const double lines = streams_[k].bytes(step_) / streams_[k].line_bytes;
   return std::clamp(tile.loads(k, copies) / lines, 1.0, kConflict);
 }

@@ -258,6 +258,12 @@ std::string statement(CContext &, const kernel::AwaitEarlier &) {
   return std::string(kCudaAwaitEarlier);
 }
 
+[[noreturn]] void refuse_rows(CContext &cx) { cx.language.refuse("a register of rows"); }
+std::string statement(CContext &cx, const kernel::RowsZero &) { refuse_rows(cx); }
+std::string statement(CContext &cx, const kernel::RowsLoad &) { refuse_rows(cx); }
+std::string statement(CContext &cx, const kernel::RowsStore &) { refuse_rows(cx); }
+std::string statement(CContext &cx, const kernel::RowsDot &) { refuse_rows(cx); }
+
 } // namespace
 
 std::vector<std::string> cuda_intrinsic(CContext &cx, const kernel::Intrinsic &node) {

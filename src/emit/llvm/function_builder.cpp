@@ -76,6 +76,8 @@ void FunctionBuilder::bind_registers(const kernel::Buffer &buffer,
     throw Error(ErrorCode::Limit,
                 fmt::format("register buffer '{}' has {} values; at most {} are possible",
                             buffer.name, buffer.elems, kMaxRegisters));
+  if (buffer.rows > 0)
+    return;
   for (std::int64_t i = 0; i < buffer.elems; ++i)
     values.push_back(ir_.CreateAlloca(value_type(ir_, buffer.type), nullptr, buffer.name));
 }

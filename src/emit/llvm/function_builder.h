@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How emit_function walks a kernel: the state of one translation. Functions and buffers are in
-// function_builder.cpp, statements in function_builder_statements.cpp, expressions in
-// function_builder_expressions.cpp.
+// function_builder.cpp, statements in function_builder_statements.cpp, registers of rows in
+// function_builder_rows.cpp, expressions in function_builder_expressions.cpp.
 //
 // Index arithmetic stays in two parts (memory.h) through variables and loops, so that the constant
 // of `p + 3`, p being `y * 64 + 16`, is 19 at the load. Nodes that one statement uses several times
@@ -31,7 +31,9 @@ public:
   void build(const std::string &symbol) {
     create_body();
     bind_buffers();
+    begin_rows();
     emit(kernel_.body);
+    end_rows();
     ir_.CreateRetVoid();
     promote_registers();
     create_entry(symbol);
@@ -72,6 +74,18 @@ private:
   void node(const kernel::Prefetch &prefetch);
   void node(const kernel::Intrinsic &intrinsic);
   void turn(const kernel::Transpose &node);
+  // Registers of rows (function_builder_rows.cpp): their shapes are told to the matrix unit at the
+  // beginning, and taken back at the end; without any, nothing.
+  void begin_rows();
+  void end_rows();
+  void rows(const kernel::RowsZero &node);
+  void rows(const kernel::RowsLoad &node);
+  void rows(const kernel::RowsStore &node);
+  void rows(const kernel::RowsDot &node);
+  llvm::Value *row_register(const kernel::RegisterRef &ref);
+  // Address and distance in bytes of rows in memory.
+  std::vector<llvm::Value *> rows_at(kernel::BufferId buffer, kernel::ExprRef at,
+                                     std::int64_t apart);
   [[noreturn]] void refuse(std::string_view what) const;
   void repeat(const kernel::For &loop, std::int64_t begin, std::int64_t end);
   void iterate(const kernel::For &loop, const Index &begin, const Index &end);
@@ -96,6 +110,7 @@ private:
   std::unordered_map<kernel::ExprRef, Index> known_;       // shared nodes of the statement at hand
   std::vector<llvm::Value *> bases_;                       // by buffer; null for registers
   std::vector<std::vector<llvm::AllocaInst *>> registers_; // by buffer, then value
+  std::vector<std::int64_t> first_rows_; // by buffer: its first register of rows; empty: none
 };
 
 } // namespace tilefuse::emit::native

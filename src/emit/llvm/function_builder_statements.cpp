@@ -151,6 +151,14 @@ void FunctionBuilder::turn(const kernel::Transpose &node) {
 void FunctionBuilder::node(const kernel::Intrinsic &intrinsic) {
   if (const auto *square = std::get_if<kernel::Transpose>(&intrinsic))
     return turn(*square);
+  if (const auto *zero = std::get_if<kernel::RowsZero>(&intrinsic))
+    return rows(*zero);
+  if (const auto *load = std::get_if<kernel::RowsLoad>(&intrinsic))
+    return rows(*load);
+  if (const auto *store = std::get_if<kernel::RowsStore>(&intrinsic))
+    return rows(*store);
+  if (const auto *dot = std::get_if<kernel::RowsDot>(&intrinsic))
+    return rows(*dot);
   if (!std::holds_alternative<kernel::AwaitEarlier>(intrinsic))
     refuse(row_of(intrinsic).called);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernel/simulation/compiler.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include "base/index.h"
@@ -26,7 +27,8 @@ void Compiler::place_registers() {
       continue;
     if (buffer.elems > kMaxCells)
       too_large();
-    at = {take(buffer.elems * buffer.type.lanes), static_cast<int>(number), buffer.type.lanes};
+    const int lanes = buffer.type.lanes * std::max(1, buffer.rows);
+    at = {take(buffer.elems * lanes), static_cast<int>(number), lanes};
     number += buffer.elems;
   }
   program_.register_values = static_cast<int>(number);

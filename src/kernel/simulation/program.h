@@ -77,9 +77,9 @@ struct OperandSlot {
 
 // Where the values of a Register buffer lie.
 struct RegisterPlace {
-  Slot slot = 0;  // of value 0; the next is lanes rows further
+  Slot slot = 0;  // of value 0; the next is `lanes` rows further
   int number = 0; // of value 0, counted over all buffers
-  int lanes = 1;
+  int lanes = 1;  // of a value; of all its rows
 };
 
 struct Program {

@@ -173,6 +173,13 @@ private:
   void execute(const WgmmaSync &node, const Op &);
   void execute(const RegisterLimit &, const Op &) {}
   void execute(const AwaitEarlier &, const Op &) { awaited_ |= mask_; }
+  void execute(const RowsZero &node, const Op &op);
+  void execute(const RowsLoad &node, const Op &op);
+  void execute(const RowsStore &node, const Op &op);
+  void execute(const RowsDot &node, const Op &op);
+  Cell *register_rows(const Op &op, const RegisterRef &ref);
+  Cell *read_rows(const Op &op, const RegisterRef &ref);
+  Cell *written_rows(const Op &op, const RegisterRef &ref);
   std::int64_t fragment_index(const Op &op, const RegisterRef &ref, std::int64_t values);
   void read_fragment(const RegisterRef &ref, std::int64_t number, const Fragment &fragment,
                      std::vector<Cell> &matrix);

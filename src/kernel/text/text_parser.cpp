@@ -98,6 +98,8 @@ bool TextParser::buffer() {
   in_.next();
   in_.expect("[");
   buffer.elems = in_.expect_integer("a number of elements");
+  if (in_.accept("*"))
+    buffer.rows = static_cast<int>(ranged("a number of rows", 1, kMaxRows));
   in_.expect("]");
   require(buffer_rule(buffer), at);
   const std::string name = buffer.name;

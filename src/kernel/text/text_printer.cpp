@@ -229,8 +229,8 @@ std::string to_text(const Kernel &kernel) {
     out.put(" bytes {}", kernel.bytes);
   out.put(" {{\n");
   for (const Buffer &buffer : kernel.buffers) {
-    out.put("  {} {} {}[{}]\n", space_words(buffer), buffer.name, to_string(buffer.type),
-            buffer.elems);
+    out.put("  {} {} {}[{}{}]\n", space_words(buffer), buffer.name, to_string(buffer.type),
+            buffer.elems, buffer.rows > 0 ? fmt::format(" * {}", buffer.rows) : "");
   }
   for (const TensorMap &map : kernel.maps)
     out.put("{}", map_line(kernel, map));

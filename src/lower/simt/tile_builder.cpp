@@ -35,7 +35,8 @@ using program::Comb;
 } // namespace
 
 TileBuilder::TileBuilder(const Context &cx, const StepSizes &sizes)
-    : cx_(cx), b_(cx_.build), vector_(schedule::vector_index(cx.schedule)) {
+    : cx_(cx), b_(cx_.build), vector_(schedule::vector_index(cx.schedule)),
+      rows_(schedule::dot_rows(cx.nest, cx.schedule)) {
   for (const IndexId i : output_indices(cx_.nest)) {
     const schedule::Split &split = cx_.schedule.splits[i];
     copies_.push_back(schedule::copies_of(split, sizes[i]));
@@ -43,6 +44,8 @@ TileBuilder::TileBuilder(const Context &cx, const StepSizes &sizes)
       partial_lanes_ = sizes[i] % split.copy_stride();
     ragged_.push_back(!cx_.is_vector() && extent(cx_.nest, i) % sizes[i] != 0);
   }
+  if (rows_)
+    of_last_ = sizes[rows_->index] < rows_->rows ? 1 : 0;
 }
 
 StmtRef TileBuilder::for_copies(const std::vector<IndexId> &indices, const LoopBody &body) {
@@ -90,6 +93,8 @@ ExprRef TileBuilder::copy_number(const std::vector<IndexId> &indices) const {
 }
 
 ExprRef TileBuilder::acc_position() const {
+  if (rows_)
+    return b_.mul(b_.add(b_.mul(tile_, rows_->rows), row_), cx_.width());
   return b_.mul(copy_number(all_copied()), b_.integer(acc_apart_));
 }
 
@@ -157,6 +162,14 @@ StmtRef TileBuilder::build() {
     bases_.push_back(b_.var(base));
   }
   if (nest::maps_inputs(cx_.nest)) {
+    body.push_back(store_results());
+    return b_.block(std::move(body));
+  }
+  if (rows_) {
+    acc_ = cx_.rows.memory;
+    body.push_back(zero_rows());
+    body.push_back(chunk_loops(cx_, [&] { return chunk(); }));
+    body.push_back(put_rows());
     body.push_back(store_results());
     return b_.block(std::move(body));
   }
@@ -337,6 +350,8 @@ StmtRef TileBuilder::accumulate() {
 // Fragments of the operand with fewer register copies are loaded first and stay; the other's come
 // one by one.
 StmtRef TileBuilder::accumulate_fragments() {
+  if (rows_)
+    return accumulate_rows();
   if (cx_.nest.comb == Comb::Term)
     return accumulate_terms();
   if (predicate() || cx_.nest.inputs.size() > 2)
@@ -433,7 +448,7 @@ StmtRef TileBuilder::store_results() {
   const std::vector<IndexId> all = all_copied();
   const DType type = type_of(cx_.nest, cx_.nest.out);
   const std::int64_t stride = vector_ ? cx_.result_form.coeff[*vector_] : 1;
-  return for_copies(all, [&] {
+  const auto store = [&] {
     const int width = cx_.result_width();
     const ExprRef valid = valid_elems(nullptr, width > 1);
     const ExprRef value = post_value(cx_, cx_.nest.post, result(width), valid);
@@ -444,7 +459,8 @@ StmtRef TileBuilder::store_results() {
     const ExprRef at = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
     return b_.store(cx_.result, at, b_.cast(stored, b_.kernel()[cx_.result].type.elem),
                     width > 1 ? stride : 1, valid);
-  });
+  };
+  return for_copies(all, [&] { return for_rows(store); });
 }
 
 StmtRef register_tile(const Context &cx, const StepSizes &sizes) {

@@ -66,6 +66,13 @@ private:
   kernel::ExprRef value_of(int input) const;
   kernel::StmtRef accumulate();
   kernel::StmtRef accumulate_fragments();
+  // Of dot products of rows (tile_builder_rows.cpp): registers are set to 0, what is added to them
+  // at one point of the reduced indices, and their way to memory.
+  kernel::StmtRef zero_rows();
+  kernel::StmtRef accumulate_rows();
+  kernel::StmtRef put_rows();
+  // The points of the current copy's rows one by one; without rows, the body alone.
+  kernel::StmtRef for_rows(const LoopBody &body);
   kernel::StmtRef accumulate_terms();
   kernel::StmtRef accumulate_one(const std::vector<kernel::ExprRef> &operands);
   kernel::StmtRef accumulate_valid(kernel::ExprRef value);
@@ -98,6 +105,10 @@ private:
   Indexed<IndexId, bool> ragged_;         // of output indices: work-items may be past its extent
   // Of the last copy of the vector index, or of the current points of a reduced one; 0: full.
   std::int64_t partial_lanes_ = 0;
+  std::optional<schedule::DotRows> rows_; // with a dot product of rows
+  int of_last_ = 0;                       // 1: the rows are the last points of their index
+  kernel::ExprRef tile_{};                // the current copy's registers, and their row
+  kernel::ExprRef row_{};
   kernel::BufferId acc_{-1};
   std::int64_t acc_apart_ = 1;            // from one copy to the next
   std::vector<kernel::ExprRef> bases_;    // by input

@@ -39,7 +39,8 @@ StmtRef TileBuilder::reduced_loops(std::size_t level) {
 
 StmtRef TileBuilder::reduced_loop(IndexId index, const LoopBody &body) {
   const std::int64_t extent = cx_.schedule.splits[index].tile;
-  const std::int64_t apart = cx_.schedule.splits[index].copy_stride();
+  const std::int64_t apart = std::max(cx_.schedule.splits[index].copy_stride(),
+                                      schedule::points_of_rows(cx_.nest, cx_.schedule, index));
   const std::int64_t unroll = cx_.schedule.splits[index].step();
   const std::string &name = cx_.nest.indices[index].name;
   if (schedule::stream_registers(cx_.schedule) > 0 &&

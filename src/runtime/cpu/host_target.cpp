@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cpu/host_target.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,12 +69,37 @@ std::string missing_for_avx512_vnni() {
                        : other;
 }
 
+// What a kernel touches of tiles, Linux keeps for a process only where it has been asked for (Linux
+// 5.16, Documentation/arch/x86/xstate.rst); threads of later have it too.
+bool may_use_tiles() {
+  constexpr int kRequest = 0x1023; // ARCH_REQ_XCOMP_PERM
+  constexpr int kTileData = 18;    // the state component
+  static const bool is_granted = syscall(SYS_arch_prctl, kRequest, kTileData) == 0;
+  return is_granted;
+}
+
+// Bits of leaf 7 of CPUID, register EDX.
+bool has_tiles() {
+  constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & kTile) != 0 &&
+         (edx & kInt8) != 0;
+}
+
+std::string missing_for_avx512_amx() {
+  const std::string other = missing_for_avx512_vnni();
+  if (!other.empty() || !has_tiles())
+    return other.empty() ? "AMX-INT8" : other;
+  return may_use_tiles() ? "" : "the system's permission to use AMX";
+}
+
 void detect() { __builtin_cpu_init(); }
 #else
 std::string missing_for_avx2() { return "the x86-64 instruction set"; }
 std::string missing_for_avx2_vnni() { return missing_for_avx2(); }
 std::string missing_for_avx512() { return missing_for_avx2(); }
 std::string missing_for_avx512_vnni() { return missing_for_avx2(); }
+std::string missing_for_avx512_amx() { return missing_for_avx2(); }
 void detect() {}
 #endif
 
@@ -79,6 +108,7 @@ struct Instructions {
   std::string_view target;
   std::string_view isa; // LLVM's processor and features
   bool has_byte_dots;   // vpdpbusd
+  bool has_row_dots;    // tdpbusd and its like
   int vector_f32;
   int vector_registers;
   std::string (*missing)();
@@ -86,10 +116,13 @@ struct Instructions {
 
 // The best first.
 constexpr Instructions kInstructions[] = {
-    {"avx512_vnni", "cpu_avx512", "x86-64-v4;+avx512vnni", true, 16, 32, missing_for_avx512_vnni},
-    {"avx512", "cpu_avx512", "x86-64-v4", false, 16, 32, missing_for_avx512},
-    {"avx2_vnni", "cpu_avx2", "x86-64-v3;+avxvnni", true, 8, 16, missing_for_avx2_vnni},
-    {"avx2", "cpu_avx2", "x86-64-v3", false, 8, 16, missing_for_avx2},
+    {"avx512_amx", "cpu_avx512", "x86-64-v4;+avx512vnni,+amx-tile,+amx-int8", true, true, 16, 32,
+     missing_for_avx512_amx},
+    {"avx512_vnni", "cpu_avx512", "x86-64-v4;+avx512vnni", true, false, 16, 32,
+     missing_for_avx512_vnni},
+    {"avx512", "cpu_avx512", "x86-64-v4", false, false, 16, 32, missing_for_avx512},
+    {"avx2_vnni", "cpu_avx2", "x86-64-v3;+avxvnni", true, false, 8, 16, missing_for_avx2_vnni},
+    {"avx2", "cpu_avx2", "x86-64-v3", false, false, 8, 16, missing_for_avx2},
 };
 
 const Instructions &instructions_named(std::string_view name) {
@@ -120,8 +153,11 @@ const Instructions &usable(std::string_view name) {
 }
 
 // Giga-operations of dot products: a multiply-add of words and the addition that follows share
-// ports, of which 256-bit vectors have one more; with bytes one instruction does both.
+// ports, of which 256-bit vectors have one more; with bytes one instruction does both. A matrix
+// unit takes a row a cycle, where vectors take two multiply-adds.
 double gops_of(const DotOp &op, const Target &target, bool has_bytes) {
+  if (has_rows(op))
+    return op.products * op.groups / 2.0 * target.gflops_per_unit;
   const bool wide = target.vector_f32 == 16;
   const double times = has_bytes ? op.products : (wide ? 1 : 1.5);
   return times * target.gflops_per_unit;
@@ -145,11 +181,14 @@ Target host_target(int threads, std::string_view instructions) {
   // Two fused multiply-adds per cycle.
   target.gflops_per_unit = target.vector_f32 * 4 * kAssumedGhz;
   target.features = {tilefuse::Feature::PrefetchHints};
-  for (const std::string_view name : {"dot2.s16.s16.s32", "dot4.u8.s8.s32"}) {
-    const DotOp &op = *find_dot_op(name);
-    if (op.products == 2 || row.has_byte_dots)
+  const auto has = [&](const DotOp &op) {
+    return has_rows(op) ? row.has_row_dots
+                        : op.name == "dot2.s16.s16.s32" ||
+                              (op.name == "dot4.u8.s8.s32" && row.has_byte_dots);
+  };
+  for (const DotOp &op : dot_ops())
+    if (has(op))
       target.dots.push_back({&op, gops_of(op, target, row.has_byte_dots)});
-  }
   return target;
 }
 

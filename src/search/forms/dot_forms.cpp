@@ -55,7 +55,53 @@ std::optional<IndexId> grouped_index(const Nest &nest, int packed) {
   return best;
 }
 
+// The output index whose points are rows of the other input: the nearest in the result.
+std::optional<IndexId> row_index(const Nest &nest, int packed) {
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  std::optional<IndexId> best;
+  for (const IndexId i : output_indices(nest))
+    if (extent(nest, i) > 1 && stride(nest, packed, i) == 0 && stride(nest, 1 - packed, i) != 0 &&
+        (!best || std::llabs(out.coeff[i]) < std::llabs(out.coeff[*best])))
+      best = i;
+  return best;
+}
+
+std::int64_t largest_divisor(std::int64_t of, std::int64_t most) {
+  std::int64_t divisor = std::min(of, most);
+  while (of % divisor != 0)
+    --divisor;
+  return divisor;
+}
+
+// Rows of as many points as there are and the instruction takes, all groups that divide the index.
+bool take_rows(const Nest &nest, int packed, IndexId depth, Schedule &schedule) {
+  const DotOp &op = *schedule.dot;
+  const std::optional<IndexId> index = row_index(nest, packed);
+  if (!index || schedule::dot_side(nest, op, packed) != schedule::DotSide::B)
+    return false;
+  schedule::Split &split = schedule.splits[depth];
+  split.keep = largest_divisor(split.tile / op.products, op.groups);
+  set_rows(nest, schedule, *index, std::min<std::int64_t>(op.rows, extent(nest, *index)), 1);
+  return true;
+}
+
 } // namespace
+
+std::vector<std::int64_t> row_counts(const Nest &nest, const DotOp &op, IndexId index) {
+  std::vector<std::int64_t> counts = {std::min<std::int64_t>(op.rows, extent(nest, index)),
+                                      largest_divisor(extent(nest, index), op.rows)};
+  if (counts[0] == counts[1] || counts[1] == 1)
+    counts.pop_back();
+  return counts;
+}
+
+void set_rows(const Nest &nest, Schedule &schedule, IndexId index, std::int64_t rows,
+              std::int64_t copies) {
+  for (const IndexId i : output_indices(nest))
+    if (schedule::Split &split = schedule.splits[i]; split.vec > 1)
+      split = {};
+  schedule.splits[index] = {.tile = rows * copies, .keep = copies, .vec = rows};
+}
 
 std::optional<IndexId> dot_lanes(const Nest &nest, const DotOp &op) {
   if (!schedule::fits(nest, op))
@@ -109,6 +155,8 @@ std::optional<Schedule> with_dots(const Nest &nest, const DotOp &op, Schedule sc
       extent(nest, *index) % op.products == 0;
   if (!is_ready)
     schedule.fills[at(other)] = Fill::Local;
+  if (has_rows(op) && !take_rows(nest, *packed, *index, schedule))
+    return std::nullopt;
   return schedule;
 }
 

@@ -2,7 +2,9 @@
 // Dot products (schedule/dots.h) in schedules of vectors and of work-items.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "nest/nest.h"
 #include "schedule/schedule.h"
@@ -21,5 +23,12 @@ std::optional<nest::IndexId> dot_lanes(const nest::Nest &nest, const DotOp &op);
 // other input the place that it has.
 std::optional<schedule::Schedule> with_dots(const nest::Nest &nest, const DotOp &op,
                                             schedule::Schedule schedule);
+
+// Rows that an instruction of rows may take of an output index: all it can, and as many as divide
+// the index.
+std::vector<std::int64_t> row_counts(const nest::Nest &nest, const DotOp &op, nest::IndexId index);
+// The points of the index are rows, of so many registers, and those of no other.
+void set_rows(const nest::Nest &nest, schedule::Schedule &schedule, nest::IndexId index,
+              std::int64_t rows, std::int64_t copies);
 
 } // namespace tilefuse::search
