@@ -6,10 +6,12 @@
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/words.h"
-#include "cost/model.h"
-#include "schedule/text.h"
+#include "cost/group_model.h"
+#include "schedule/members.h"
+#include "search/groups.h"
 #include "search/neighbours.h"
 #include "search/sample.h"
+#include "search/sample_group.h"
 
 namespace tilefuse::search {
 namespace {
@@ -31,10 +33,18 @@ constexpr double kUsualGain = 0.1; // of a round of a kernel of which nothing is
 constexpr double kLeastCost = 1e-3;
 
 // The name does not decide what is generated.
-std::string text_of(const nest::Nest &nest, const Schedule &schedule) {
+std::string text_of(const poly::Group &group, const Schedule &schedule) {
   Schedule nameless = schedule;
   nameless.name = "any";
-  return schedule::to_text(nest, nameless);
+  return schedule::to_text(group, nameless);
+}
+
+std::vector<Candidate> ranking_of(const poly::Group &group, const Target &target) {
+  if (poly::is_alone(group))
+    return candidates(group.anchor, target, kRanking);
+  Schedule picked = pick(group, target);
+  const cost::Estimate estimate = cost::predict(group, picked, target);
+  return {{std::move(picked), estimate}};
 }
 
 std::uint64_t seed_of(const nest::Nest &nest) {
@@ -48,21 +58,21 @@ std::uint64_t seed_of(const nest::Nest &nest) {
 
 std::string_view to_string(Source source) { return kSources[source]; }
 
-KernelSearch::KernelSearch(const nest::Nest &nest, const Target &target)
-    : nest_(nest), target_(target), ranking_(candidates(nest, target, kRanking)),
-      seed_(seed_of(nest)), random_(seed_) {
-  known_[text_of(nest, model_choice())] = true;
+KernelSearch::KernelSearch(const poly::Group &group, const Target &target)
+    : group_(group), target_(target), ranking_(ranking_of(group, target)),
+      seed_(seed_of(group.anchor)), random_(seed_) {
+  known_[text_of(group, model_choice())] = true;
   best_.push_back({model_choice(), 1, Source::Model});
 }
 
 void KernelSearch::add_start(const Schedule &schedule) { starts_.push_back(schedule); }
 
 bool KernelSearch::is_known(const Schedule &schedule) const {
-  return known_.count(text_of(nest_, schedule)) > 0;
+  return known_.count(text_of(group_, schedule)) > 0;
 }
 
 void KernelSearch::tell(const Schedule &schedule, double ratio, Source source) {
-  known_[text_of(nest_, schedule)] = true;
+  known_[text_of(group_, schedule)] = true;
   ++told_;
   if (ratio <= 0)
     return;
@@ -80,7 +90,7 @@ void KernelSearch::tell(const Schedule &schedule, double ratio, Source source) {
 }
 
 bool KernelSearch::add(std::vector<Proposal> &into, const Schedule &schedule, Source source) {
-  if (!known_.emplace(text_of(nest_, schedule), true).second)
+  if (!known_.emplace(text_of(group_, schedule), true).second)
     return false;
   into.push_back({schedule, source});
   return true;
@@ -88,8 +98,8 @@ bool KernelSearch::add(std::vector<Proposal> &into, const Schedule &schedule, So
 
 // The model errs, but a schedule far behind in its eyes costs more to measure than it may bring.
 bool KernelSearch::is_promising(const Schedule &schedule) const {
-  const double best = cost::predict(nest_, best_.front().schedule, target_).seconds;
-  return cost::predict(nest_, schedule, target_).seconds <= kHopeless * best;
+  const double best = cost::predict(group_, best_.front().schedule, target_).seconds;
+  return cost::predict(group_, schedule, target_).seconds <= kHopeless * best;
 }
 
 bool KernelSearch::propose_ranked(std::vector<Proposal> &into) {
@@ -100,11 +110,13 @@ bool KernelSearch::propose_ranked(std::vector<Proposal> &into) {
 }
 
 bool KernelSearch::propose_neighbour(std::vector<Proposal> &into) {
+  if (!poly::is_alone(group_))
+    return propose_random(into);
   for (int i = 0; i < kTriesPerProposal; ++i) {
     const std::int64_t last = static_cast<std::int64_t>(best_.size()) - 1;
     const std::int64_t parent = std::min(random_.between(0, last), random_.between(0, last));
     const std::optional<Schedule> schedule =
-        neighbour(nest_, target_, best_[at(parent)].schedule, random_);
+        neighbour(group_.anchor, target_, best_[at(parent)].schedule, random_);
     if (schedule && !is_known(*schedule) && is_promising(*schedule))
       return add(into, *schedule, Source::Neighbour);
   }
@@ -115,10 +127,10 @@ bool KernelSearch::propose_random(std::vector<Proposal> &into) {
   std::optional<Schedule> best;
   double least = 0;
   for (int i = 0; i < kDraws; ++i) {
-    const std::optional<Schedule> drawn = sample(nest_, target_, random_);
+    const std::optional<Schedule> drawn = sample(group_, target_, random_);
     if (!drawn || is_known(*drawn))
       continue;
-    const double seconds = cost::predict(nest_, *drawn, target_).seconds;
+    const double seconds = cost::predict(group_, *drawn, target_).seconds;
     if (!best || seconds < least) {
       best = drawn;
       least = seconds;

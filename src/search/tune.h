@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "poly/group.h"
 #include "search/pick.h"
 
 namespace tilefuse::search {
@@ -26,11 +27,13 @@ struct Proposal {
 };
 
 // Candidates of one kernel: starting points, then the cost model's ranking beside neighbours of the
-// best measured and a few random schedules. No schedule is proposed twice.
+// best measured and a few random schedules. No schedule is proposed twice. Of a group with producers
+// or sums the ranking is the model's choice alone, and random schedules stand for neighbours.
 class KernelSearch {
 public:
-  // `nest` and `target` must outlive the search.
-  KernelSearch(const nest::Nest &nest, const Target &target);
+  // `group` and `target` must outlive the search. Error{Unsupported} where no schedule of the group
+  // fits the target.
+  KernelSearch(const poly::Group &group, const Target &target);
 
   const schedule::Schedule &model_choice() const { return ranking_.front().schedule; }
   void add_start(const schedule::Schedule &schedule);
@@ -56,7 +59,7 @@ private:
   bool is_promising(const schedule::Schedule &schedule) const;
   bool add(std::vector<Proposal> &into, const schedule::Schedule &schedule, Source source);
 
-  const nest::Nest &nest_;
+  const poly::Group &group_;
   const Target &target_;
   std::vector<Candidate> ranking_;
   std::vector<schedule::Schedule> starts_;

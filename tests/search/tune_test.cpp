@@ -4,6 +4,7 @@
 #include <set>
 
 #include "schedule/legal.h"
+#include "schedule/members.h"
 #include "schedule/text.h"
 #include "search/neighbours.h"
 #include "search/sample.h"
@@ -86,7 +87,8 @@ double time_of(const Schedule &schedule) {
 TEST(KernelSearch, TriesNothingTwiceAndFindsWhatIsFast) {
   const nest::Nest nest = nest::parse_nest(kConvolution);
   const Target target = target_of(LaneKind::Vector);
-  KernelSearch search(nest, target);
+  const poly::Group group{nest};
+  KernelSearch search(group, target);
   std::set<std::string> seen = {schedule::to_text(nest, search.model_choice())};
   std::set<Source> sources;
   double best = time_of(search.model_choice());
@@ -103,13 +105,51 @@ TEST(KernelSearch, TriesNothingTwiceAndFindsWhatIsFast) {
   EXPECT_GE(search.tried(), 190u);
 }
 
+// Every proposal has schedules for the producers too.
+TEST(KernelSearch, OfAGroupWithProducersIsLegalForAll) {
+  const poly::Group group = poly::parse_group(R"(group
+anchor nest maxpool {
+  index c 8, y 15, x 15 | r 3, s 3
+  slot 0 f32 8192, 1 f32 128, 2 f32 1800
+  acc f32 = max
+  in 0 + 0 [c:8*1024, 2*y + r:32*32, 2*x + s:32*1]
+  out 2 + 0 [c:8*225, y:15*15, x:15*1]
+  post max(acc, 0)
+}
+produce input 0 of 0 slots 3 1 0
+nest mix {
+  index m 8, y 32, x 32 | c 16
+  slot 0 f32 16384, 1 f32 128, 2 f32 8192
+  acc f32 = sum mul
+  in 0 + 0 [c:16*1024, y:32*32, x:32*1]
+  in 1 + 0 [m:8*16, c:16*1]
+  out 2 + 0 [m:8*1024, y:32*32, x:32*1]
+  post acc
+}
+)");
+  for (const LaneKind lanes : {LaneKind::Vector, LaneKind::WorkItem}) {
+    const Target target = target_of(lanes);
+    KernelSearch search(group, target);
+    EXPECT_FALSE(schedule::illegal(group, search.model_choice(), target));
+    for (int round = 0; round < 3; ++round)
+      for (const Proposal &proposal : search.propose(4)) {
+        EXPECT_FALSE(schedule::illegal(group, proposal.schedule, target));
+        EXPECT_EQ(proposal.schedule.producers.size(), 1u);
+        EXPECT_EQ(proposal.source, Source::Random);
+        search.tell(proposal.schedule, 0.9, proposal.source);
+      }
+    EXPECT_GT(search.tried(), 0u);
+  }
+}
+
 TEST(KernelSearch, StartsComeFirstAndToldOnesNotAgain) {
   const nest::Nest nest = nest::parse_nest(kConvolution);
   const Target target = target_of(LaneKind::Vector);
-  KernelSearch first(nest, target);
+  const poly::Group group{nest};
+  KernelSearch first(group, target);
   const std::vector<Proposal> proposals = first.propose(8);
   ASSERT_EQ(proposals.size(), 8u);
-  KernelSearch second(nest, target);
+  KernelSearch second(group, target);
   second.add_start(proposals[5].schedule);
   for (std::size_t k = 0; k < 4; ++k)
     second.tell(proposals[k].schedule, k == 0 ? 0 : 0.9, Source::Ranking);
@@ -125,8 +165,9 @@ TEST(KernelSearch, StartsComeFirstAndToldOnesNotAgain) {
 TEST(KernelSearch, FollowsFromWhatItWasTold) {
   const nest::Nest nest = nest::parse_nest(kConvolution);
   const Target target = target_of(LaneKind::WorkItem);
-  KernelSearch first(nest, target);
-  KernelSearch second(nest, target);
+  const poly::Group group{nest};
+  KernelSearch first(group, target);
+  KernelSearch second(group, target);
   for (int round = 0; round < 4; ++round) {
     const std::vector<Proposal> a = first.propose(6);
     const std::vector<Proposal> b = second.propose(6);

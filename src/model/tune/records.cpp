@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "lower/pipeline.h"
 #include "schedule/legal.h"
-#include "schedule/text.h"
+#include "schedule/members.h"
 #include "search/forms/copies.h"
 #include "search/groups.h"
 #include "search/pick.h"
@@ -34,11 +34,11 @@ std::string device_key(const runtime::Device &device) {
                                   target.vector_f32, target.compute_units));
 }
 
-std::optional<schedule::Schedule> legal_schedule(const nest::Nest &nest, std::string_view text,
+std::optional<schedule::Schedule> legal_schedule(const poly::Group &group, std::string_view text,
                                                  const Target &target, std::string *why) {
   try {
-    schedule::Schedule schedule = schedule::parse_schedule(nest, text, "record");
-    std::optional<std::string> reason = schedule::illegal(nest, schedule, target);
+    schedule::Schedule schedule = schedule::parse_schedule(group, text, "record");
+    std::optional<std::string> reason = schedule::illegal(group, schedule, target);
     if (!reason)
       return schedule;
     *why = std::move(*reason);
@@ -55,12 +55,12 @@ Recorded find_recorded(runtime::RecordStore &records, const poly::Group &group,
   for (TuningRecord &record : records.of_group(group_key(group))) {
     std::string why;
     std::optional<schedule::Schedule> schedule =
-        legal_schedule(group.anchor, record.schedule, device.target(), &why);
+        legal_schedule(group, record.schedule, device.target(), &why);
     const bool is_own = record.device == key;
     if (schedule && is_own)
       why = unusable(record);
     // Another version's schedules need not say how work-items copy, which would be slowly.
-    if (schedule && record.code != lower::code_version())
+    if (schedule && record.code != lower::code_version() && poly::is_alone(group))
       search::assign_copies(group.anchor, *schedule, device.target());
     if (schedule && is_own && why.empty())
       found.tuned = std::move(schedule);

@@ -54,9 +54,9 @@ Choice choose_schedule(runtime::RecordStore *records, const poly::Group &group,
                        const runtime::Device &device, std::string *ignored,
                        search::KeptChoices *kept = nullptr);
 
-// A schedule's text from outside: nothing when it is not one for this nest, or not legal. `why`
+// A schedule's text from outside: nothing when it is not one for this group, or not legal. `why`
 // gets the reason.
-std::optional<schedule::Schedule> legal_schedule(const nest::Nest &nest, std::string_view text,
+std::optional<schedule::Schedule> legal_schedule(const poly::Group &group, std::string_view text,
                                                  const Target &target, std::string *why);
 
 } // namespace tilefuse::model

@@ -13,7 +13,7 @@
 #include "model/compile.h"
 #include "model/oracle/check.h"
 #include "model/oracle/exact.h"
-#include "schedule/text.h"
+#include "schedule/members.h"
 
 namespace tilefuse::model {
 namespace {
@@ -56,10 +56,10 @@ std::int64_t samples_of(const poly::Group &group) {
 } // namespace
 
 KernelTuner::KernelTuner(const poly::Group &group, const Target &target)
-    : group_(group), search_(group.anchor, target), best_(search_.model_choice()) {}
+    : group_(group), search_(group_, target), best_(search_.model_choice()) {}
 
 std::string KernelTuner::text_of(const Schedule &schedule) const {
-  return schedule::to_text(group_.anchor, schedule);
+  return schedule::to_text(group_, schedule);
 }
 
 runtime::TrialKey KernelTuner::trial_key(const Workshop &shop) const {
@@ -99,7 +99,7 @@ void KernelTuner::take_up_trials(const Workshop &shop) {
   std::string why;
   for (const Trial &trial : shop.records.trials(trial_key(shop))) {
     const std::optional<Schedule> schedule =
-        legal_schedule(group_.anchor, trial.schedule, shop.device.target(), &why);
+        legal_schedule(group_, trial.schedule, shop.device.target(), &why);
     if (!schedule)
       continue;
     const bool was_cut_off = trial.state == Trial::State::Started && trial.starts < kMostStarts;
