@@ -77,18 +77,18 @@ def training():
 
 
 def other_steps():
-    """Each newest step of ours beside the quickest of PyTorch's in the same call and type."""
+    """Each newest step of ours that has one of PyTorch's in the same call and type, beside the quickest of these."""
     note, rows = read_table("training_h200.csv")
-    table = []
-    newest = {(row["network"], row["batch"], row["type"]): row for row in rows if row["who"] == "tilefuse"}
-    for row in newest.values():
+    newest = {}
+    for row in rows:
         peers = [peer for peer in rows if peer["who"].startswith("torch") and all(peer[key] == row[key] for key in ("network", "batch", "type", "call"))]
-        if peers:
+        if row["who"] == "tilefuse" and peers:
             best = min(peers, key=lambda peer: float(peer["ms"]))
-            table.append([row["network"], row["batch"], row["type"], spread(row, "ms"), row["mb"], best["who"], best["ms"], best["mb"],
-                          f"{float(best['ms']) / float(row['ms']):.2f}"])
+            newest[row["network"], row["batch"], row["type"]] = [
+                row["network"], row["batch"], row["type"], spread(row, "ms"), row["mb"], best["who"], best["ms"], best["mb"],
+                f"{float(best['ms']) / float(row['ms']):.2f}"]
     return (f"\nSteps of other networks and types, on H200s ({of('training_h200.csv')} says at which commits; PyTorch's compiled form was not run):\n\n" +
-            markdown(["network", "batch", "type", "ms (p10–p90)", "MB", "PyTorch", "its ms", "its MB", "ratio"], table))
+            markdown(["network", "batch", "type", "ms (p10–p90)", "MB", "PyTorch", "its ms", "its MB", "ratio"], newest.values()))
 
 
 def torchvision():
