@@ -16,9 +16,8 @@
 #include "program/storage/storage.h"
 #include "search/network/launches.h"
 #include "search/pick.h"
-#include "target/device_rows.h"
+#include "target/rows.h"
 
-#include "paths.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -44,16 +43,9 @@ constexpr const char *kStep = R"(program "step" {
 }
 )";
 
-Target row_of(const std::string &name) {
-  for (Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    if (target.name == name)
-      return target;
-  return {};
-}
-
 struct Step {
   Step(const std::string &row, Sharing sharing, const std::string &text = kStep)
-      : target(row_of(row)), stored(program::assign_storage(program::parse_program(text))) {
+      : target(testing::target_row(row)), stored(program::assign_storage(program::parse_program(text))) {
     std::vector<launch::Part> kernels;
     for (poly::PlacedGroup &placed : poly::make_groups(stored, {.level = poly::FuseLevel::None})) {
       schedule::Schedule schedule = search::pick(placed.group.anchor, target);

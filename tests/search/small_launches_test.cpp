@@ -7,19 +7,13 @@
 #include "program/storage/storage.h"
 #include "search/network/launches.h"
 #include "search/pick.h"
-#include "target/device_rows.h"
+#include "target/rows.h"
 
-#include "paths.h"
 
 namespace tilefuse::search {
 namespace {
 
-Target sm90() {
-  for (Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    if (target.name == "cuda_sm90")
-      return target;
-  return {};
-}
+Target sm90() { return testing::target_row("cuda_sm90"); }
 
 // How many parts each launch of the program's kernels has.
 std::vector<std::size_t> parts_of(const char *text) {

@@ -12,9 +12,8 @@
 #include "program/program.h"
 #include "program/storage/storage.h"
 #include "search/network/tile_sums.h"
-#include "target/device_rows.h"
+#include "target/rows.h"
 
-#include "paths.h"
 
 namespace tilefuse::search {
 namespace {
@@ -39,12 +38,7 @@ struct Placed {
   std::vector<poly::PlacedGroup> groups;
 };
 
-Target sm90() {
-  for (Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    if (target.name == "cuda_sm90")
-      return target;
-  return {};
-}
+Target sm90() { return testing::target_row("cuda_sm90"); }
 
 Placed placed(const char *text) {
   Placed all{program::assign_storage(program::parse_program(text), program::Layout::Nhwc), {}};

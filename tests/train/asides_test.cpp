@@ -11,7 +11,7 @@
 #include "poly/group_buffers.h"
 #include "runtime/target_device.h"
 #include "search/network/asides.h"
-#include "target/device_rows.h"
+#include "target/rows.h"
 #include "train/setup.h"
 #include "train/shared.h"
 #include "train/step_program.h"
@@ -19,12 +19,7 @@
 namespace tilefuse::train {
 namespace {
 
-Target sm90() {
-  for (Target &target : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
-    if (target.name == "cuda_sm90")
-      return target;
-  return {};
-}
+Target sm90() { return testing::target_row("cuda_sm90"); }
 
 model::Compiled step(double arena_gb) {
   Recipe recipe = mnist_recipe();
