@@ -139,16 +139,16 @@ void Run::check_address(const TensorPlace &tensor, const char *what, std::size_t
   const auto need = static_cast<std::uintptr_t>(tensor.lies == Lies::OnHost
                                                     ? size_bytes(tensor.type)
                                                     : network_->engine().device->alignment());
-  if (tensor.data == nullptr)
+  for (const std::int64_t size : tensor.shape)
+    if (size < 0)
+      throw Error(ErrorCode::Shape,
+                  fmt::format("{} {} has a size of {}; need at least 0", what, number, size));
+  if (tensor.data == nullptr && program::elems(tensor.shape) > 0)
     throw Error(ErrorCode::Device, fmt::format("{} {}: its data is a null pointer", what, number));
   if (address % need != 0)
     throw Error(ErrorCode::Device,
                 fmt::format("{} {}: its data lie at {} {:#x}, which is no multiple of {}", what,
                             number, in_buffer ? "byte_offset" : "address", address, need));
-  for (const std::int64_t size : tensor.shape)
-    if (size < 1)
-      throw Error(ErrorCode::Shape,
-                  fmt::format("{} {} has a size of {}; need at least 1", what, number, size));
   std::int64_t end = 0;
   if (tensor.offset < 0 ||
       __builtin_mul_overflow(program::elems(tensor.shape), size_bytes(tensor.type), &end) ||

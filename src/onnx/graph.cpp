@@ -36,12 +36,14 @@ bool Graph::reserve(std::int64_t bytes) {
 
 Value Graph::of_tensor(program::TensorId id) const {
   const program::Tensor &tensor = program[id];
-  return {tensor.name, tensor.type, tensor.shape, nullptr, id};
+  return {tensor.name, tensor.type, tensor.shape, tensor.data, id};
 }
 
 Value Graph::add_input(const std::string &name, DType type, const program::Shape &shape) {
   const program::TensorId id = program.add({name, type, shape, program::Role::Input, nullptr});
   program.inputs.push_back(id);
+  if (program::elems(shape) == 0)
+    return make_constant(program::make_host_tensor(name, type, shape));
   return of_tensor(id);
 }
 
@@ -79,6 +81,7 @@ std::optional<std::vector<Value>> Graph::fold(const std::vector<Value> &args, co
   for (const Value &arg : args)
     ids.push_back(scratch.add({arg.name, arg.type, arg.shape, program::Role::Constant, arg.data}));
   const auto outs = build(scratch, ids);
+  drop_empty(scratch, 0);
   for (const program::Statement &statement : scratch.statements)
     if (!nest::fold_statement(scratch, statement))
       return std::nullopt;
@@ -102,8 +105,11 @@ std::vector<Value> Graph::compute(const std::vector<Value> &args, const Build &b
   std::vector<program::TensorId> ids;
   for (const Value &arg : args)
     ids.push_back(tensor(arg));
+  const std::size_t first = program.statements.size();
+  const std::vector<program::TensorId> outs = build(program, ids);
+  drop_empty(program, first);
   std::vector<Value> results;
-  for (const program::TensorId id : build(program, ids))
+  for (const program::TensorId id : outs)
     results.push_back(of_tensor(id));
   return results;
 }
@@ -111,14 +117,14 @@ std::vector<Value> Graph::compute(const std::vector<Value> &args, const Build &b
 std::vector<Value> Graph::apply(const std::string &function, const std::vector<Value> &args,
                                 const tile::Attributes &attributes, const std::string &origin) {
   return make(args, [&](program::Program &to, const std::vector<program::TensorId> &ids) {
-    return library_->instantiate(function, ids, attributes, to, origin);
+    return library_->instantiate(function, ids, attributes, to, origin, 0);
   });
 }
 
 std::vector<Value> Graph::compute(const std::string &function, const std::vector<Value> &args,
                                   const std::string &origin) {
   return compute(args, [&](program::Program &to, const std::vector<program::TensorId> &ids) {
-    return library_->instantiate(function, ids, {}, to, origin);
+    return library_->instantiate(function, ids, {}, to, origin, 0);
   });
 }
 
@@ -178,6 +184,11 @@ bool Graph::is_output(program::TensorId id) const {
 
 void Graph::add_output(const std::string &name) {
   const Value &result = value(name);
+  if (program::elems(result.shape) == 0) {
+    program.outputs.push_back(
+        program.add({name, result.type, result.shape, program::Role::Temporary, nullptr}));
+    return;
+  }
   program::TensorId id = tensor(result);
   if (program[id].role != program::Role::Temporary || is_output(id)) {
     const program::Expr copy = program::operand(0, result.type);

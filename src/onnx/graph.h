@@ -4,6 +4,8 @@
 // What is made of constants alone is evaluated at once, by the evaluator of nests.
 // Constants enter the program only when a statement reads them, so that folded shape arithmetic
 // leaves nothing behind; equal bytes under one shape enter once.
+// A tensor without elements is a constant, also where it is an input: programs hold none, and what sums up its
+// elements is a constant too (graph_empty.cpp).
 #pragma once
 
 #include <functional>
@@ -93,6 +95,11 @@ private:
   std::optional<std::vector<Value>> fold(const std::vector<Value> &args, const Build &build);
   std::vector<Value> compute(const std::vector<Value> &args, const Build &build);
   Value of_tensor(program::TensorId id) const;
+  // Takes out of a program the statements from `first` on that make nothing or read nothing; their results are
+  // constants. Error{Limit} where these exceed what may be made up.
+  void drop_empty(program::Program &from, std::size_t first);
+  // Makes a tensor the constant that holds `value` everywhere.
+  void set_everywhere(program::Tensor &tensor, double value, const std::string &origin);
   bool is_output(program::TensorId id) const;
 
   const tile::Library *library_;

@@ -92,6 +92,8 @@ void import_gather_nd(Call &call);
 void import_scatter_elements(Call &call);
 void import_scatter_nd(Call &call);
 void import_max_unpool(Call &call);
+void import_non_zero(Call &call); // of a constant
+void import_compress(Call &call); // by a constant condition
 void import_one_hot(Call &call);
 
 // ops_order.cpp
@@ -121,6 +123,7 @@ void import_adam(Call &call);
 void import_momentum(Call &call);
 
 // ops_sample.cpp
+void import_affine_grid(Call &call);
 void import_grid_sample(Call &call);
 void import_deform_conv(Call &call);
 void import_roi_align(Call &call);

@@ -51,8 +51,8 @@ public:
       return;
     given_ = found->second;
     for (const std::int64_t dim : *given_)
-      if (dim < 1)
-        fail(name_, fmt::format("the given shape [{}] holds {}; need at least 1",
+      if (dim < 0)
+        fail(name_, fmt::format("the given shape [{}] holds {}; need at least 0",
                                 fmt::join(*given_, ", "), dim));
     if (has_shape_ && given_->size() != static_cast<std::size_t>(declared_.dim_size()))
       fail(name_,

@@ -41,6 +41,7 @@ constexpr Operator kOperators[] = {
     {"Adam", 1, kNow, import_adam, "alpha beta epsilon norm_coefficient norm_coefficient_post", "",
      kMany},
     {"Add", 1, kNow, import_binary, kBinary, "add"},
+    {"AffineGrid", 20, kNow, import_affine_grid, "align_corners"},
     {"And", 1, kNow, import_binary, kBinary, "and"},
     {"ArgMax", 1, kNow, import_arg, "axis keepdims select_last_index", "arg_max"},
     {"ArgMin", 1, kNow, import_arg, "axis keepdims select_last_index", "arg_min"},
@@ -67,6 +68,7 @@ constexpr Operator kOperators[] = {
     {"Clip", 1, 10, import_clip_attributes, "consumed_inputs max min"},
     {"Clip", 11, kNow, import_clip},
     {"Col2Im", 18, kNow, import_col2im, "dilations pads strides"},
+    {"Compress", 9, kNow, import_compress, "axis"},
     {"Concat", 1, kNow, import_concat, "axis"},
     {"Constant", 1, kNow, import_constant, "value value_float value_floats value_int value_ints"},
     {"ConstantOfShape", 9, kNow, import_constant_of_shape, "value"},
@@ -144,6 +146,7 @@ constexpr Operator kOperators[] = {
     {"Neg", 1, kNow, import_unary, "consumed_inputs", "neg"},
     {"NegativeLogLikelihoodLoss", 12, kNow, import_nll_loss,
      "ignore_index reduction=none|mean|sum"},
+    {"NonZero", 9, kNow, import_non_zero},
     {"Not", 1, kNow, import_unary, "", "not"},
     {"OneHot", 9, kNow, import_one_hot, "axis"},
     {"Or", 1, kNow, import_binary, kBinary, "or"},
@@ -174,7 +177,7 @@ constexpr Operator kOperators[] = {
     {"Resize", 10, 10, import_upsample, "mode=nearest|linear"},
     {"Resize", 11, kNow, import_resize, kResize},
     {"RoiAlign", 10, kNow, import_roi_align,
-     "coordinate_transformation_mode=half_pixel|output_half_pixel mode=avg output_height "
+     "coordinate_transformation_mode=half_pixel|output_half_pixel mode=avg|max output_height "
      "output_width sampling_ratio spatial_scale"},
     {"RotaryEmbedding", 23, kNow, import_rotary_embedding,
      "interleaved num_heads rotary_embedding_dim"},

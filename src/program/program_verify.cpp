@@ -34,7 +34,8 @@ public:
       check(statement);
     where_ = "outputs";
     for (TensorId id : program_.outputs)
-      use(id);
+      if (check_id(id); elems(program_[id].shape) > 0)
+        use(id);
   }
 
 private:

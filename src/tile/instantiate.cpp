@@ -157,16 +157,16 @@ TensorId Instantiation::emit(const Frame &frame, Position at, program::Tensor te
 
 std::vector<TensorId> instantiate(const FunctionTable &table, const std::string &function,
                                   std::span<const TensorId> args, const Attributes &attributes,
-                                  program::Program &program, const std::string &origin) {
+                                  const Into &to) {
   const auto found = table.find(function);
   if (found == table.end())
     throw Error(ErrorCode::Unsupported, fmt::format("there is no Tile function '{}'", function),
-                origin);
+                to.origin);
   for (const TensorId arg : args)
     TILEFUSE_CHECK(to_int(arg) >= 0 &&
-                       static_cast<std::size_t>(to_int(arg)) < program.tensors.size(),
+                       static_cast<std::size_t>(to_int(arg)) < to.program.tensors.size(),
                    "a Tile function is applied to a tensor that is not in the program");
-  return Instantiation(table, program, origin).apply(found->second, args, attributes, nullptr, {});
+  return Instantiation(table, to).apply(found->second, args, attributes, nullptr, {});
 }
 
 } // namespace tilefuse::tile

@@ -16,10 +16,17 @@
 
 namespace tilefuse::tile {
 
+// Where the statements go.
+struct Into {
+  program::Program &program;
+  const std::string &origin;
+  std::int64_t least_size = 1; // of a dimension, and of a constraint's range
+};
+
 class Instantiation {
 public:
-  Instantiation(const FunctionTable &table, program::Program &program, const std::string &origin)
-      : table_(table), program_(program), origin_(origin) {}
+  Instantiation(const FunctionTable &table, const Into &to)
+      : table_(table), program_(to.program), origin_(to.origin), least_size_(to.least_size) {}
 
   // The results of a function. `caller` is null for the outermost one.
   std::vector<program::TensorId> apply(const Function &function,
@@ -96,6 +103,7 @@ private:
   const FunctionTable &table_;
   program::Program &program_;
   const std::string &origin_;
+  const std::int64_t least_size_;
   std::size_t statements_ = 0; // of functions applied and of the program made
   std::int64_t filled_ = 0;    // elements of constants
 };
@@ -103,7 +111,6 @@ private:
 // Library::instantiate.
 std::vector<program::TensorId> instantiate(const FunctionTable &table, const std::string &function,
                                            std::span<const program::TensorId> args,
-                                           const Attributes &attributes, program::Program &program,
-                                           const std::string &origin);
+                                           const Attributes &attributes, const Into &to);
 
 } // namespace tilefuse::tile

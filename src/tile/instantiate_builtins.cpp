@@ -43,6 +43,10 @@ bool keeps_order(const std::vector<std::size_t> &axes, const Shape &shape) {
   return true;
 }
 
+std::int64_t elems_before_last(const Shape &shape) {
+  return program::elems(Shape(shape.begin(), shape.end() - 1));
+}
+
 } // namespace
 
 Shape Instantiation::sizes(const Frame &frame, const std::string &what, Position at,
@@ -51,8 +55,9 @@ Shape Instantiation::sizes(const Frame &frame, const std::string &what, Position
   std::int64_t elems = 1;
   for (const Expression &e : list) {
     const std::int64_t size = frame.integer(e);
-    if (size < 1)
-      frame.fail(ErrorCode::Shape, e.at, fmt::format("a size is {}, it must be at least 1", size));
+    if (size < least_size_)
+      frame.fail(ErrorCode::Shape, e.at,
+                 fmt::format("a size is {}, it must be at least {}", size, least_size_));
     shape.push_back(size);
     if (__builtin_mul_overflow(elems, size, &elems) || elems > (std::int64_t{1} << 62))
       frame.fail(
@@ -113,7 +118,7 @@ TensorId Instantiation::softmax(const Frame &frame, const Expression &e, TensorI
         ErrorCode::Shape, e.at,
         fmt::format("{} is {}, the call says [{}]", e.name, describe(in), fmt::join(said, ", ")));
   const std::int64_t columns = shape.back();
-  const TensorId matrix = view(frame, e.at, in, {program::elems(shape) / columns, columns});
+  const TensorId matrix = view(frame, e.at, in, {elems_before_last(shape), columns});
   const TensorId result =
       apply(prelude().at(rows), std::span(&matrix, 1), {}, &frame, e.at).front();
   return view(frame, e.at, result, shape);
@@ -195,6 +200,8 @@ TensorId Instantiation::fill(const Frame &frame, const Expression &e, std::size_
   const Shape shape = sizes(frame, e.name, e.at, std::span(e.args).subspan(fixed));
   program::HostTensor host = zeros(frame, e.at, type, shape);
   host.name = "fill";
+  if (host.data.empty())
+    return constant(std::move(host));
   program::set(host, 0, frame.number(e.args[fixed - 1]));
   for (std::size_t done = static_cast<std::size_t>(size_bytes(type)); done < host.data.size();) {
     const std::size_t more = std::min(done, host.data.size() - done);

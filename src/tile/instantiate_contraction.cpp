@@ -165,9 +165,10 @@ TensorId Instantiation::contraction(const Frame &frame, const Definition &statem
   add_positions(frame, body, c);
   for (const PolyConstraint &constraint : body.constraints) {
     const std::int64_t bound = frame.integer(constraint.bound);
-    if (bound < 1)
-      frame.fail(ErrorCode::Shape, constraint.bound.at,
-                 fmt::format("the constraint's bound is {}, it must be at least 1", bound));
+    if (bound < least_size_)
+      frame.fail(
+          ErrorCode::Shape, constraint.bound.at,
+          fmt::format("the constraint's bound is {}, it must be at least {}", bound, least_size_));
     c.constraints.push_back({frame.affine(constraint.poly, c.indices), bound});
   }
   program::Tensor result{statement.name, contraction_type(frame, statement.at, body),

@@ -40,12 +40,12 @@ std::vector<std::string> Library::functions() const {
   return names;
 }
 
-std::vector<program::TensorId> Library::instantiate(const std::string &function,
-                                                    std::span<const program::TensorId> args,
-                                                    const Attributes &attributes,
-                                                    program::Program &program,
-                                                    const std::string &origin) const {
-  return tile::instantiate(state_->functions, function, args, attributes, program, origin);
+std::vector<program::TensorId>
+Library::instantiate(const std::string &function, std::span<const program::TensorId> args,
+                     const Attributes &attributes, program::Program &program,
+                     const std::string &origin, std::int64_t least_size) const {
+  return tile::instantiate(state_->functions, function, args, attributes,
+                           {program, origin, least_size});
 }
 
 namespace {
@@ -162,7 +162,7 @@ program::Program to_program(std::string_view text, const std::string &file,
         ErrorCode::Shape,
         fmt::format("{} tensors are given, {} takes {}", tensors.size(), function.name, bound),
         file);
-  result.outputs = instantiate(table, function.name, result.inputs, attributes, result, "");
+  result.outputs = instantiate(table, function.name, result.inputs, attributes, {result, ""});
   program::verify(result);
   return result;
 }

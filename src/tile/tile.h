@@ -44,12 +44,12 @@ public:
 
   // Appends `function` applied to `args` to the program and returns its outputs. Mistakes are
   // Error{Shape|Type} that name `origin`, the Tile line and column, what was got and what is
-  // needed.
+  // needed; so are results with a size below `least_size`, which is 0 or 1.
   std::vector<program::TensorId> instantiate(const std::string &function,
                                              std::span<const program::TensorId> args,
                                              const Attributes &attributes,
-                                             program::Program &program,
-                                             const std::string &origin) const;
+                                             program::Program &program, const std::string &origin,
+                                             std::int64_t least_size = 1) const;
 
 private:
   struct State;

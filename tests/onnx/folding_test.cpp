@@ -265,7 +265,7 @@ TEST(Symbols, unknown_or_conflicting_ones_are_errors) {
                                  {.batch = -1},
                                  {.batch = 2, .input_shapes = {{"x", {2, 4, 5}}}},
                                  {.input_shapes = {{"x", {2, 3}}}},
-                                 {.input_shapes = {{"x", {2, 3, 0}}}},
+                                 {.input_shapes = {{"x", {2, 3, -1}}}},
                                  {.input_shapes = {{"z", {2, 3, 1}}}}};
   for (const Options &options : bad)
     EXPECT_EQ(error_of([&] { import(model, options); }).code(), ErrorCode::Shape);

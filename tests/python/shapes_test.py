@@ -50,6 +50,23 @@ class Python(unittest.TestCase):
         with self.assertRaisesRegex(tf.Error, "is not bound"):
             model.bench(1)
 
+    def test_nothing(self):
+        """Tensors without elements, given, returned and on the way; what sums them up is 0."""
+        info = open_info("x", ["n", 3])
+        nodes = [node("Relu", ["x"], ["relu"]), node("Transpose", ["x"], ["turned"]), node("MatMul", ["turned", "relu"], ["product"]),
+                 node("Shape", ["relu"], ["shape"])]
+        results = [open_info("relu", ["n", 3]), open_info("product", [3, 3]), open_info("shape", [2], INT64)]
+        for name in ("cpu", "opencl"):
+            if not any(found.usable and found.device.startswith(name) for found in tf.devices()):
+                continue
+            model = tf.load(onnx_model(nodes, [info], results), tf.Device(name))
+            for rows in (0, 2, 0):
+                x = np.arange(rows * 3, dtype=np.float32).reshape(rows, 3) - 1
+                relu, product, shape = model(x)
+                np.testing.assert_array_equal(relu, np.maximum(x, 0))
+                np.testing.assert_array_equal(product, x.T @ np.maximum(x, 0))
+                np.testing.assert_array_equal(shape, (rows, 3))
+
     def test_question_marks_are_no_names(self):
         """Some exporters call every open size "?"."""
         info = open_info("x", ["?", 3, "?", "?"])

@@ -46,7 +46,7 @@ void instantiate_all(const FunctionTable &table, std::int64_t value) {
                        .shape = program::Shape(parameter.dims ? parameter.dims->size() : 2, 4),
                        .role = program::Role::Input}));
     try {
-      program.outputs = instantiate(table, name, program.inputs, attributes, program, "");
+      program.outputs = instantiate(table, name, program.inputs, attributes, {program, ""});
       program::verify(program);
     } catch (const Error &error) {
       RC_ASSERT(error.code() != ErrorCode::Syntax);

@@ -34,6 +34,11 @@ Value scalar_constant(double number, DType type) {
   return make_constant(std::move(tensor));
 }
 
+Value zeros(const Call &call, DType type, const program::Shape &shape) {
+  call.make_elems(call.elems(shape), type);
+  return make_constant(program::make_host_tensor({}, type, shape));
+}
+
 void check_comparisons(const Call &call, std::int64_t elements, std::int64_t positions) {
   constexpr std::int64_t kMost = std::int64_t{1} << 36;
   std::int64_t count = 0;

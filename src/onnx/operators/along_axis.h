@@ -19,6 +19,7 @@ Value apply_along(const Call &call, const std::string &function, const Value &va
 Value window_along(const Call &call, const Value &value, std::size_t axis, std::int64_t begin,
                    std::int64_t size);
 // A constant of one element, of the shape [].
+Value zeros(const Call &call, DType type, const program::Shape &shape); // a constant
 Value scalar_constant(double number, DType type);
 // Error{Unsupported} where elements are found by comparing, more often than is sensible.
 void check_comparisons(const Call &call, std::int64_t elements, std::int64_t positions);

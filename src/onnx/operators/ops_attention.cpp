@@ -98,8 +98,7 @@ Value softmax_of(const Call &call, const Value &scores, const std::optional<Valu
   const Value flat = call.reshape(scores, {shape[0] * shape[1], shape[2], shape[3]});
   if (!kept)
     return call.reshape(
-        call.apply("softmax",
-                   {call.reshape(scores, {program::elems(shape) / shape[3], shape[3], 1})}),
+        call.apply("softmax", {call.reshape(scores, {elems_between(shape, 0, 3), shape[3], 1})}),
         shape);
   const Value whole = call.apply(
       "expand4", {*kept}, {{"D0", shape[0]}, {"D1", shape[1]}, {"D2", shape[2]}, {"D3", shape[3]}});

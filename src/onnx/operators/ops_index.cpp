@@ -210,8 +210,6 @@ void import_gather(Call &call) {
   shape.insert(shape.end(), given.shape.begin(), given.shape.end());
   shape.insert(shape.end(), at + 1, data.shape.end());
   const std::int64_t count = program::elems(given.shape);
-  if (count == 0 && !data.is_constant())
-    call.fail(ErrorCode::Unsupported, "its result is empty");
   const Value indices =
       count == 0 ? given : resolved(call, call.reshape(given, {count}), data.shape[axis]);
   constexpr std::int64_t kMostPieces = 256;
@@ -243,12 +241,14 @@ void import_gather_nd(Call &call) {
   const std::size_t rest = batch + dims.size();
   const std::int64_t inner = elems_between(data.shape, rest, data.shape.size());
   const std::int64_t tuples = program::elems(given.shape) / depth;
-  if (tuples == 0 || outer == 0)
-    call.fail(ErrorCode::Unsupported, "its result is empty");
-  const Value flat = flat_indices(call, call.reshape(given, {tuples, depth}), dims);
   program::Shape shape(given.shape.begin(), given.shape.end() - 1);
   shape.insert(shape.end(), data.shape.begin() + static_cast<std::ptrdiff_t>(rest),
                data.shape.end());
+  if (program::elems(shape) == 0) {
+    call.result(zeros(call, data.type, shape));
+    return;
+  }
+  const Value flat = flat_indices(call, call.reshape(given, {tuples, depth}), dims);
   const Value view = call.reshape(data, {outer, program::elems(dims), inner});
   call.result(call.reshape(pick(call, view, call.reshape(flat, {outer, tuples / outer})), shape));
 }
@@ -307,6 +307,47 @@ void import_scatter_nd(Call &call) {
   const Value counts = call.reshape(call.apply("put_count", {flat}, size), {positions, 1});
   const Value view = call.reshape(data, {positions, inner});
   call.result(call.reshape(over(call, view, sums, counts), data.shape));
+}
+
+namespace {
+
+// The places of a constant's elements that are not 0, in order.
+Ints places_set(const Value &constant) {
+  Ints places;
+  for (std::int64_t i = 0; i < program::elems(constant.shape); ++i)
+    if (load_element(constant.data->data(), constant.type, i) != 0)
+      places.push_back(i);
+  return places;
+}
+
+} // namespace
+
+void import_non_zero(Call &call) {
+  const Value &input = call.constant(0, "input, which decides how many places there are,");
+  const Ints places = places_set(input);
+  const auto count = static_cast<std::int64_t>(places.size());
+  const program::Shape shape = input.shape.empty() ? program::Shape{1} : input.shape;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  call.make_elems(count * rank, DType::I64);
+  Ints columns(static_cast<std::size_t>(count * rank));
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int64_t rest = places[tilefuse::at(i)];
+    for (std::int64_t d = rank; d-- > 0; rest /= shape[tilefuse::at(d)])
+      columns[tilefuse::at(d * count + i)] = rest % shape[tilefuse::at(d)];
+  }
+  call.result(integer_constant(DType::I64, {rank, count}, columns));
+}
+
+void import_compress(Call &call) {
+  const Value &data = call.value(0);
+  const Ints places = places_set(call.constant(1, "condition, which decides how many are kept,"));
+  const bool has_axis = call.has_attribute("axis");
+  const Value view = has_axis ? data : call.reshape(data, {program::elems(data.shape)});
+  const std::size_t axis = has_axis ? call.axis("axis", 0, data.shape.size()) : 0;
+  if (!places.empty() && places.back() >= view.shape[axis])
+    call.fail(ErrorCode::Shape, fmt::format("element {} of an axis of {} is to be kept",
+                                            places.back(), view.shape[axis]));
+  call.result(take_indices(call, view, axis, places));
 }
 
 void import_max_unpool(Call &call) {

@@ -40,7 +40,7 @@ void import_top_k(Call &call) {
   const Value &input = call.value(0);
   const std::size_t axis = call.axis("axis", -1, input.shape.size());
   const std::int64_t count = call.has_attribute("k") ? call.integer("k", 1) : call.whole(1, "k");
-  if (count < 1 || count > input.shape[axis])
+  if (count < 0 || count > input.shape[axis])
     call.fail(ErrorCode::Shape,
               fmt::format("it takes {} of {} elements", count, input.shape[axis]));
   check_comparisons(call, program::elems(input.shape), input.shape[axis]);
@@ -60,6 +60,10 @@ void import_cumulative(Call &call) {
   tile::Attributes attributes;
   if (call.function() == "sum")
     attributes["SKIP"] = std::int64_t{call.flag("exclusive", false)};
+  if (call.flag("exclusive", false) && input.shape[axis] == 1) {
+    call.result(zeros(call, input.type, input.shape)); // sums of nothing
+    return;
+  }
   call.result(apply_along(call, name, input, axis, attributes));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operators and casts.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -84,16 +86,41 @@ void import_binary(Call &call) {
   call.result(call.apply(call.function(), {a, old_broadcast(call, a, call.value(1))}));
 }
 
+namespace {
+
+// A whole exponent that all elements share, where it is known and small.
+std::optional<int> whole_exponent(const Call &call) {
+  constexpr double kMost = 64;
+  if (call.inputs() != 2 || !is_number(call, 1) || program::elems(call.value(1).shape) != 1 ||
+      call.value(1).shape.size() > call.value(0).shape.size())
+    return std::nullopt;
+  const double exponent = call.number(1, "exponent");
+  const bool is_whole = exponent >= 1 && exponent <= kMost && exponent == std::floor(exponent);
+  return is_whole ? std::optional(static_cast<int>(exponent)) : std::nullopt;
+}
+
+Value product_of_powers(const Call &call, const Value &base, int exponent) {
+  if (exponent == 1)
+    return base;
+  const Value half = product_of_powers(call, base, exponent / 2);
+  const Value even = call.apply("mul", {half, half});
+  return exponent % 2 == 0 ? even : call.apply("mul", {even, base});
+}
+
+} // namespace
+
 void import_pow(Call &call) {
   const Value &base = call.value(0);
-  const bool is_square = call.inputs() == 2 && is_float(base.type) && is_number(call, 1) &&
-                         program::elems(call.value(1).shape) == 1 &&
-                         call.value(1).shape.size() <= base.shape.size() &&
-                         call.number(1, "exponent") == 2;
-  if (is_square)
-    call.result(call.apply("mul", {base, base}));
-  else
+  const std::optional<int> exponent = whole_exponent(call);
+  if (exponent && (*exponent == 2 || !is_float(base.type))) {
+    call.result(product_of_powers(call, base, *exponent));
+  } else if (is_float(base.type)) {
     import_binary(call);
+  } else { // as of numbers of 64 bits, and cut to integers
+    const Value power = call.apply(
+        "pow", {call.apply("cast_f64", {base}), call.apply("cast_f64", {call.value(1)})});
+    call.result(call.apply("cast_like", {power, base}));
+  }
 }
 
 void import_variadic(Call &call) { call.result(accumulate(call, call.function())); }

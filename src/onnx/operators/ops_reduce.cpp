@@ -90,7 +90,9 @@ Value reduce_runs(const Call &call, const Reduction &reduction, const Value &inp
     function = reduction.next;
     begin = end;
   }
-  return *reduction.finish ? call.apply(reduction.finish, {result}) : result;
+  if (*reduction.finish)
+    result = call.apply(reduction.finish, {result});
+  return result.type == input.type ? result : call.apply("cast_like", {result, input});
 }
 
 } // namespace

@@ -92,6 +92,28 @@ Value regular_places(const Call &call, const Window &window, std::size_t along, 
   return make_constant(std::move(tensor));
 }
 
+// The elements' centres of a picture from -1 to 1, the last coordinate first, and a 1 behind them:
+// [elements, rank + 1]. Corners that are aligned are at -1 and 1 themselves.
+Value centres_of(const Call &call, const program::Shape &picture, bool are_aligned, DType type) {
+  const std::int64_t points = call.elems(picture);
+  const auto rank = static_cast<std::int64_t>(picture.size());
+  call.make_elems(call.elems({points, rank + 1}), type);
+  program::HostTensor tensor = program::make_host_tensor({}, type, {points, rank + 1});
+  for (std::int64_t p = 0; p < points; ++p) {
+    std::int64_t rest = p;
+    for (std::int64_t k = 0; k < rank; ++k) {
+      const std::int64_t along = picture[picture.size() - 1 - static_cast<std::size_t>(k)];
+      const auto place = static_cast<double>(rest % along), length = static_cast<double>(along);
+      const double steps = are_aligned ? length - 1 : length;
+      const double centre = steps > 0 ? (2 * place + (are_aligned ? 0 : 1)) / steps - 1 : -1;
+      program::set(tensor, p * (rank + 1) + k, centre);
+      rest /= along;
+    }
+    program::set(tensor, p * (rank + 1) + rank, 1);
+  }
+  return make_constant(std::move(tensor));
+}
+
 // The sizes of a DeformConv.
 struct Deformed {
   Window window;
@@ -140,14 +162,18 @@ Value deformed_samples(const Call &call, const Deformed &d) {
                      : samples;
 }
 
-// The taps of places [regions, bins * each] of one axis, [regions, bins, taps of a bin].
-Taps region_taps(const Call &call, const Value &places, std::int64_t size, std::int64_t bins) {
-  const Value share = call.apply("region_share", {places}, {{"A", size}, {"B", bins}});
+// The taps of places [regions, bins * each] of one axis, [regions, bins, taps of a bin]. Of a bin's
+// they are averaged, or the largest is taken; then each subscript must name an element.
+Taps region_taps(const Call &call, const Value &places, std::int64_t size, std::int64_t bins,
+                 bool averages) {
+  const Value share =
+      call.apply("region_share", {places}, {{"A", size}, {"B", averages ? bins : places.shape[1]}});
   const Value moved = call.apply("region_inside", {places}, {{"A", size}});
   Taps taps = taps_of(call, {"linear", "zeros"}, moved, size);
   taps.weights = call.apply("region_weights", {taps.weights, share});
-  const program::Shape shape{places.shape[0], bins,
-                             program::elems(taps.at.shape) / (places.shape[0] * bins)};
+  if (!averages)
+    taps.at = call.apply("subscripts_inside", {taps.at}, {{"A", size}});
+  const program::Shape shape{places.shape[0], bins, places.shape[1] / bins * taps.at.shape.back()};
   return {call.reshape(taps.at, shape), call.reshape(taps.weights, shape)};
 }
 
@@ -176,6 +202,21 @@ void import_grid_sample(Call &call) {
   call.result(call.reshape(samples, shape));
 }
 
+void import_affine_grid(Call &call) {
+  const Value &maps = call.value(0);
+  const Ints size = call.bounded_ints(1, "size");
+  const auto rank = static_cast<std::int64_t>(size.size()) - 2;
+  if ((rank != 2 && rank != 3) || maps.shape != program::Shape{size[0], rank, rank + 1})
+    call.fail(ErrorCode::Shape,
+              fmt::format("maps {} do not make a grid of {}", to_text(maps.shape), to_text(size)));
+  const program::Shape picture(size.begin() + 2, size.end());
+  program::Shape shape{size[0]};
+  shape.insert(shape.end(), picture.begin(), picture.end());
+  shape.push_back(rank);
+  const Value centres = centres_of(call, picture, call.flag("align_corners", false), maps.type);
+  call.result(call.reshape(call.apply("affine_grid", {maps, centres}), shape));
+}
+
 void import_deform_conv(Call &call) {
   const Deformed d = deformed_of(call);
   const std::int64_t reach = d.channels / d.groups * d.taps();
@@ -199,6 +240,7 @@ void import_roi_align(Call &call) {
   if (regions.shape.size() != 2 || regions.shape[1] != 4)
     call.fail(ErrorCode::Shape, fmt::format("its regions have shape {}", to_text(regions.shape)));
   const std::int64_t count = regions.shape[0];
+  const bool averages = call.text("mode", "avg") == "avg";
   const bool is_old = call.opset() < 16 || call.text("coordinate_transformation_mode",
                                                      "half_pixel") == "output_half_pixel";
   std::vector<Value> args{input, call.reshape(call.value(2), {count})};
@@ -213,10 +255,11 @@ void import_roi_align(Call &call) {
     };
     const Value places =
         call.apply("region_places", {edge(1 - along), edge(3 - along)}, attributes);
-    const Taps taps = region_taps(call, places, sizes[static_cast<std::size_t>(along)], bins);
+    const Taps taps =
+        region_taps(call, places, sizes[static_cast<std::size_t>(along)], bins, averages);
     args.insert(args.end(), {taps.at, taps.weights});
   }
-  call.result(call.apply("region_align", args));
+  call.result(call.apply(averages ? "region_align" : "region_largest", args));
 }
 
 } // namespace tilefuse::onnx_import

@@ -229,9 +229,9 @@ void import_tile(Call &call) {
     call.fail(ErrorCode::Shape,
               fmt::format("it repeats {} axes of a tensor of rank {}", repeats.size(), rank));
   for (std::size_t i = 0; i < rank; ++i) {
-    if (repeats[i] < 1)
+    if (repeats[i] < 0)
       call.fail(ErrorCode::Shape,
-                fmt::format("repeats is {}; need at least 1 each", to_text(repeats)));
+                fmt::format("repeats is {}; need at least 0 each", to_text(repeats)));
     if (repeats[i] == 1)
       continue;
     program::Shape shape = result.shape;

@@ -74,8 +74,6 @@ Value take_slices(const Call &call, const Value &value, const std::vector<SliceA
   tile::Attributes attributes;
   bool is_whole = true;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i].count == 0)
-      call.fail(ErrorCode::Unsupported, "its result is empty");
     attributes[numbered("B", i)] = axes[i].start;
     attributes[numbered("S", i)] = axes[i].step;
     attributes[numbered("N", i)] = axes[i].count;
@@ -135,11 +133,8 @@ Ints split_sizes(const Call &call, std::int64_t size) {
       sizes.push_back(std::clamp<std::int64_t>(size - i * each, 0, each));
   }
   std::int64_t total = 0;
-  for (const std::int64_t part : sizes) {
-    if (part == 0)
-      call.fail(ErrorCode::Unsupported, "a part of it is empty");
+  for (const std::int64_t part : sizes)
     total += part < 0 ? size + 1 : part;
-  }
   if (total != size || sizes.size() != call.outputs())
     call.fail(ErrorCode::Shape, fmt::format("cannot split {} elements into {} for {} outputs", size,
                                             to_text(sizes), call.outputs()));
@@ -148,6 +143,8 @@ Ints split_sizes(const Call &call, std::int64_t size) {
 
 // Element `at` of an axis, or none when the distances between the indices differ.
 std::optional<SliceAxis> as_slice(const Ints &indices) {
+  if (indices.empty())
+    return SliceAxis{.count = 0};
   SliceAxis axis{
       .start = indices.front(), .step = 1, .count = static_cast<std::int64_t>(indices.size())};
   if (indices.size() > 1)

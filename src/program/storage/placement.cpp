@@ -32,6 +32,8 @@ StoredProgram Placer::run() {
   }
   for (TensorId input : program_.inputs)
     settle(input);
+  for (TensorId output : program_.outputs)
+    settle(output); // those without elements, which no statement makes
   place_constants();
   for (std::size_t b = 0; b < buffers_.size(); ++b)
     if (buffers_[b].role == Role::Temporary)
@@ -42,8 +44,8 @@ StoredProgram Placer::run() {
 Window Placer::new_window(TensorId owner, Shape strides, bool is_output) {
   const Tensor &tensor = program_[owner];
   const BufferId buffer{static_cast<int>(buffers_.size())};
-  std::int64_t span = 1;
-  for (std::size_t d = 0; d < strides.size(); ++d)
+  std::int64_t span = std::min<std::int64_t>(elems(tensor.shape), 1);
+  for (std::size_t d = 0; d < strides.size() && span > 0; ++d)
     span = std::max(span, strides[d] * tensor.shape[d]);
   buffers_.push_back(
       {.type = tensor.type, .elems = span, .role = tensor.role, .is_output = is_output});

@@ -136,7 +136,7 @@ int Placer::writers(BufferId buffer) const {
 }
 
 bool Placer::is_written(TensorId owner) const {
-  if (at(owner) >= uses_.definition.size())
+  if (at(owner) >= uses_.definition.size() || elems(shape(owner)) == 0)
     return true;
   const bool is_alone = writers(window(owner)->buffer) == 1;
   std::vector<Box> boxes;
