@@ -6,7 +6,7 @@ if(TILEFUSE_LLVM)
   find_package(LLVM 19.1 REQUIRED CONFIG)
   set(llvm_sources
       llvm/dots.cpp llvm/function.cpp llvm/function_builder.cpp llvm/function_builder_expressions.cpp
-      llvm/function_builder_rows.cpp llvm/function_builder_statements.cpp llvm/llvm_emitter.cpp llvm/math.cpp llvm/memory.cpp llvm/object.cpp llvm/rounding.cpp
+      llvm/function_builder_rows.cpp llvm/function_builder_statements.cpp llvm/llvm_emitter.cpp llvm/math.cpp llvm/memory.cpp llvm/object.cpp llvm/packed_stores.cpp llvm/rounding.cpp
       llvm/scalar_ops.cpp llvm/scratch_layout.cpp llvm/values.cpp)
   add_library(tilefuse_llvm MODULE ${llvm_sources})
   set_target_properties(tilefuse_llvm PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/tilefuse)

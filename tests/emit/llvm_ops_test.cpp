@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "emit/llvm/llvm_module.h"
 #include "emit/llvm_harness.h"
 #include "kernel/simulate.h"
 #include "target/dtype_traits.h"
@@ -256,8 +257,10 @@ TEST(LlvmOps, EveryConversion) {
       }
 }
 
-// What is rounded and cast at once gives what the simulator gives of each operation by itself.
-TEST(LlvmOps, RoundedCastsAreWhatTheirPartsGive) {
+using RoundedForm = std::function<ExprRef(Builder &, ExprRef)>;
+
+// Numbers that are rounded, and what is done to them before they are cast.
+std::vector<RoundedForm> rounded_forms() {
   const auto held = [](Builder &b, ExprRef x, double low, double high) {
     return b.scalar(ScalarOp::Min,
                     {b.scalar(ScalarOp::Max, {x, b.real(low, x->type)}), b.real(high, x->type)});
@@ -266,19 +269,22 @@ TEST(LlvmOps, RoundedCastsAreWhatTheirPartsGive) {
     const ExprRef whole = b.real(0x1.8p23, x->type);
     return b.sub(b.add(x, whole), whole);
   };
-  using Form = std::function<ExprRef(Builder &, ExprRef)>;
-  const std::vector<Form> forms = {
-      [](Builder &b, ExprRef x) { return b.scalar(ScalarOp::Round, {x}); },
-      [](Builder &b, ExprRef x) {
-        return b.add(b.scalar(ScalarOp::Round, {x}), b.real(12, x->type));
-      },
-      [&](Builder &b, ExprRef x) { return by_sums(b, held(b, x, -200, 300)); },
-      [&](Builder &b, ExprRef x) { // from 0 on, as quantisation holds it
-        return b.add(by_sums(b, held(b, x, -12, 90)), b.real(12, x->type));
-      },
-      [&](Builder &b, ExprRef x) {
-        return b.add(by_sums(b, held(b, x, -5, 90)), b.real(12, x->type));
-      }};
+  return {[](Builder &b, ExprRef x) { return b.scalar(ScalarOp::Round, {x}); },
+          [](Builder &b, ExprRef x) {
+            return b.add(b.scalar(ScalarOp::Round, {x}), b.real(12, x->type));
+          },
+          [=](Builder &b, ExprRef x) { return by_sums(b, held(b, x, -200, 300)); },
+          [=](Builder &b, ExprRef x) { // from 0 on, as quantisation holds it
+            return b.add(by_sums(b, held(b, x, -12, 90)), b.real(12, x->type));
+          },
+          [=](Builder &b, ExprRef x) {
+            return b.add(by_sums(b, held(b, x, -5, 90)), b.real(12, x->type));
+          }};
+}
+
+// What is rounded and cast at once gives what the simulator gives of each operation by itself.
+TEST(LlvmOps, RoundedCastsAreWhatTheirPartsGive) {
+  const std::vector<RoundedForm> forms = rounded_forms();
   for (const DType type : {DType::U8, DType::I8, DType::I16})
     for (const int lanes : {1, 2, 4, 8, 16})
       for (std::size_t form = 0; form < forms.size(); ++form) {
@@ -292,6 +298,47 @@ TEST(LlvmOps, RoundedCastsAreWhatTheirPartsGive) {
         Compiled(kernel).run({x.data(), got.data()});
         EXPECT_EQ(got, want) << to_string(type) << 'x' << lanes << " form " << form;
       }
+}
+
+// `count` vectors of bytes side by side, the last first, and one apart, each what `form` makes of floats.
+Kernel side_by_side(DType type, int lanes, int count, const RoundedForm &form) {
+  Kernel kernel;
+  kernel.name = "side_by_side";
+  Builder b(kernel);
+  const std::int64_t elems = lanes * (count + 2);
+  const BufferId in = b.buffer({"in", Space::Global, {DType::F32, 1}, elems});
+  const BufferId out = b.buffer({"out", Space::Global, {type, 1}, elems, true});
+  std::vector<kernel::StmtRef> stores;
+  for (int k = 0; k <= count; ++k) {
+    const ExprRef at = b.integer((k == count ? count + 1 : count - 1 - k) * lanes);
+    stores.push_back(b.store(out, at, b.cast(form(b, b.load(in, at, lanes)), type)));
+  }
+  kernel.body = b.block(std::move(stores));
+  return kernel;
+}
+
+// They are stored together, and are what each is by itself.
+TEST(LlvmOps, RoundedCastsSideBySideAreWhatEachGives) {
+  const std::vector<double> numbers = samples(DType::F32, 5);
+  for (const DType type : {DType::U8, DType::I8})
+    for (const int lanes : {8, 16})
+      for (const int count : {2, 3, 4, 5})
+        for (const RoundedForm &form : rounded_forms()) {
+          const Kernel kernel = side_by_side(type, lanes, count, form);
+          std::vector<double> given;
+          for (std::int64_t i = 0; i < kernel.buffers[0].elems; ++i)
+            given.push_back(numbers[static_cast<std::size_t>(i) % numbers.size()]);
+          std::vector<std::byte> x = pack(DType::F32, given);
+          std::vector<std::byte> want(given.size()), got(given.size());
+          kernel::simulate(kernel, std::vector<std::span<std::byte>>{x, want});
+          Compiled(kernel).run({x.data(), got.data()});
+          EXPECT_EQ(got, want) << to_string(type) << 'x' << lanes << " times " << count;
+        }
+  Target target = host_target();
+  target.isa = "x86-64-v3";
+  target.vector_f32 = 8;
+  const Kernel kernel = side_by_side(DType::U8, 8, 4, rounded_forms().front());
+  EXPECT_NE(llvm_assembly(kernel, target).find("vpackuswb"), std::string::npos);
 }
 
 TEST(LlvmOps, HalvesRoundToNearestEven) {

@@ -8,6 +8,7 @@
 // are emitted once.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -66,6 +67,7 @@ private:
   // Statements.
   void emit(kernel::StmtRef stmt);
   void node(const kernel::Block &block);
+  void pack(std::span<const kernel::StmtRef> stores);
   void node(const kernel::Let &let);
   void node(const kernel::For &loop);
   void node(const kernel::If &branch);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <span>
 #include <variant>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "emit/llvm/function_builder.h"
+#include "emit/llvm/math.h"
+#include "emit/llvm/packed_stores.h"
 #include "kernel/intrinsics.h"
 
 namespace tilefuse::emit::native {
@@ -22,8 +26,32 @@ void FunctionBuilder::emit(kernel::StmtRef stmt) {
 }
 
 void FunctionBuilder::node(const kernel::Block &block) {
-  for (kernel::StmtRef stmt : block.body)
-    emit(stmt);
+  for (std::span<const kernel::StmtRef> rest = block.body; !rest.empty();) {
+    const std::size_t packed = count_packable(kernel_, rest, vector_lanes(module_));
+    if (packed > 1)
+      pack(rest.first(packed));
+    else
+      emit(rest.front());
+    rest = rest.subspan(std::max<std::size_t>(packed, 1));
+  }
+}
+
+void FunctionBuilder::pack(std::span<const kernel::StmtRef> stores) {
+  for (const std::vector<PackedStore> &group : packed_groups(stores)) {
+    known_.clear();
+    const kernel::Store &first = *group.front().store;
+    if (group.size() == 1) {
+      node(first);
+      continue;
+    }
+    std::vector<llvm::Value *> values;
+    for (const PackedStore &each : group)
+      values.push_back(value(each.rounded.value));
+    const kernel::Type &type = first.value->type;
+    llvm::Value *bytes = emit_packed(ir_, type, group.front().rounded, values);
+    const int lanes = type.lanes * static_cast<int>(group.size());
+    emit_store(ir_, access(first.buffer, {type.elem, lanes}, first.index), bytes);
+  }
 }
 
 void FunctionBuilder::node(const kernel::Let &let) {

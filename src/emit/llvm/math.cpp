@@ -50,10 +50,8 @@ llvm::Value *power_of_two(Ir &ir, llvm::Value *n, llvm::Type *type) {
 // Whether the processor scales a vector of that type by powers of two in one instruction.
 bool has_scaling(Ir &ir, llvm::Type *type) {
   const auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
-  const auto *lanes = llvm::mdconst::extract_or_null<llvm::ConstantInt>(
-      ir.GetInsertBlock()->getModule()->getModuleFlag(kVectorFlag));
-  return vector != nullptr && vector->getNumElements() == 16 && lanes != nullptr &&
-         lanes->getZExtValue() >= 16;
+  return vector != nullptr && vector->getNumElements() == 16 &&
+         vector_lanes(*ir.GetInsertBlock()->getModule()) >= 16;
 }
 
 // x * 2^n for whole n, rounded once.
@@ -154,6 +152,12 @@ llvm::Value *log2_f64(Ir &ir, llvm::Value *x) {
 }
 
 } // namespace
+
+int vector_lanes(const llvm::Module &module) {
+  const auto *lanes =
+      llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag(kVectorFlag));
+  return lanes == nullptr ? 0 : static_cast<int>(lanes->getZExtValue());
+}
 
 llvm::Value *emit_exp_f32(Ir &ir, llvm::Value *x) {
   llvm::Type *type = x->getType();

@@ -14,6 +14,7 @@ namespace tilefuse::emit::native {
 
 // Flag of a module: floats in the processor's widest vector.
 inline constexpr const char *kVectorFlag = "tilefuse_vector_f32";
+int vector_lanes(const llvm::Module &module); // its value; 0 where it is not set
 
 // e^x of float or <N x float>.
 llvm::Value *emit_exp_f32(Ir &ir, llvm::Value *x);

@@ -25,8 +25,7 @@ ExprRef rounded_value(ExprRef expr) {
 // what the cast gives of it.
 void join_bounds(RoundedCast &rounded) {
   const std::optional<kernel::Held> held = kernel::held(rounded.value);
-  if (!held || held->low + rounded.offset != 0 || held->low < rounded.low ||
-      held->high < held->low)
+  if (!held || held->low + rounded.offset != 0 || held->low < rounded.low || held->high < held->low)
     return;
   rounded.value = held->value;
   rounded.low = held->low;
@@ -57,8 +56,8 @@ std::optional<RoundedCast> rounded_cast(const kernel::Type &to, const kernel::Ca
   return rounded;
 }
 
-llvm::Value *emit_rounded(Ir &ir, const kernel::Type &to, const RoundedCast &rounded,
-                          llvm::Value *value) {
+llvm::Value *emit_rounded_words(Ir &ir, const kernel::Type &to, const RoundedCast &rounded,
+                                llvm::Value *value) {
   llvm::Value *low = llvm::ConstantFP::get(value->getType(), rounded.low);
   llvm::Value *high = llvm::ConstantFP::get(value->getType(), rounded.high);
   llvm::Value *above = ir.CreateSelect(ir.CreateFCmpOGT(value, low), value, low);
@@ -73,7 +72,12 @@ llvm::Value *emit_rounded(Ir &ir, const kernel::Type &to, const RoundedCast &rou
   if (rounded.low + rounded.offset != 0)
     whole =
         ir.CreateSelect(ir.CreateFCmpORD(value, value), whole, llvm::Constant::getNullValue(words));
-  return ir.CreateTrunc(whole, value_type(ir, to));
+  return whole;
+}
+
+llvm::Value *emit_rounded(Ir &ir, const kernel::Type &to, const RoundedCast &rounded,
+                          llvm::Value *value) {
+  return ir.CreateTrunc(emit_rounded_words(ir, to, rounded, value), value_type(ir, to));
 }
 
 } // namespace tilefuse::emit::native

@@ -21,7 +21,9 @@ struct RoundedCast {
 // Of a cast of a vector of f32 to integers of 8 or 16 bits; nothing of others.
 std::optional<RoundedCast> rounded_cast(const kernel::Type &to, const kernel::Cast &cast);
 
-// `value`: that of `rounded.value`.
+// `value`: that of `rounded.value`. As integers of 32 bits that fit the type; and of the type.
+llvm::Value *emit_rounded_words(Ir &ir, const kernel::Type &to, const RoundedCast &rounded,
+                                llvm::Value *value);
 llvm::Value *emit_rounded(Ir &ir, const kernel::Type &to, const RoundedCast &rounded,
                           llvm::Value *value);
 
