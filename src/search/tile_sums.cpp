@@ -29,6 +29,8 @@ std::vector<Schedule> tile_sum_schedules(const nest::Nest &nest, const Target &t
 
 std::optional<Schedule> fit_tile_sums(const poly::Group &group, const Schedule &schedule,
                                       const Target &target) {
+  if (!sums_are_of_tiles(group, schedule))
+    return std::nullopt;
   Schedule tried = schedule;
   while (illegal(group, tried, target)) {
     if (halo_stages(tried) > kLeastStages)

@@ -14,7 +14,6 @@
 #include "search/network/tile_sums.h"
 #include "target/rows.h"
 
-
 namespace tilefuse::search {
 namespace {
 
@@ -84,6 +83,44 @@ TEST(SumTiles, OfAConvolutionAreItsKernels) {
   for (std::int64_t i = 0; i < before.stored.buffers[at(sums)].elems; ++i)
     EXPECT_NEAR(load_element(got[at(sums)].data(), DType::F32, i),
                 load_element(expected[at(sums)].data(), DType::F32, i), 1e-2);
+}
+
+// The gradient of two branches that meet in a ReLU, and the sums that the gradients of their
+// normalisations need: of it, and of its products with what was normalised.
+constexpr const char *kGradient = R"(program "p" {
+  input %0 "p" : f16[16, 32, 16, 64]
+  input %1 "w" : f16[64, 64]
+  input %2 "k" : f32[2]
+  %3 "d" : f16[16, 32, 16, 64] = map[%0](f16(max(f32($0), 0)))
+  %4 "y" : f16[16, 32, 16, 64] = map[%0](f16(neg(f32($0))))
+  %5 "a" : f16[16, 32, 16, 64] = map[%0](f16(f32($0) + 1.0))
+  %6 "b" : f16[16, 32, 16, 64] = map[%0](f16(f32($0) - 1.0))
+  %7 "e" : f16[16, 32, 16, 64] = sum[n, y, x, c, m](%3[n, y, x, m] * %1[m, c]) -> [n, y, x, c]
+  %8 "g" : f16[16, 32, 16, 64] = map[%7, %4](f16(select(f32($1) > 0, f32($0), 0)))
+  %9 "s" : f32[2, 64] = sum[k, n, y, x, c](select($0 == 0, $1 * $2, $1) of %2[k], %8[n, y, x, c], %5[n, y, x, c]) -> [k, c]
+  %10 "t" : f32[64] = sum[n, y, x, c](%8[n, y, x, c] * %6[n, y, x, c]) -> [c]
+  %11 "h" : f16[16, 32, 16, 64] = map[%8](f16(max(f32($0), 0)))
+  output %9
+  output %10
+  output %11
+})";
+
+TEST(SumTiles, OfAGradientReadWhatWasNormalised) {
+  Placed before = placed(kGradient);
+  before.groups = poly::make_groups(before.stored, {.level = poly::FuseLevel::Pointwise});
+  const Placed after = with_sums(before);
+  ASSERT_EQ(before.groups.size(), 8U);
+  ASSERT_EQ(after.groups.size(), 8U);
+  const poly::Group &gradient = after.groups[4].group;
+  ASSERT_EQ(gradient.sums.size(), 2U);
+  EXPECT_EQ(gradient.anchor.extras.size(), 3U);
+  const std::vector<program::Bytes> expected = run(before), got = run(after);
+  for (const std::size_t g : {5, 6}) {
+    const program::BufferId sums = poly::written_buffer(before.groups[g]);
+    for (std::int64_t i = 0; i < before.stored.buffers[at(sums)].elems; ++i)
+      EXPECT_NEAR(load_element(got[at(sums)].data(), DType::F32, i),
+                  load_element(expected[at(sums)].data(), DType::F32, i), 1e-2);
+  }
 }
 
 // What follows the sum alone reads its result, so that nothing may stand between.

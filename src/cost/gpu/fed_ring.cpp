@@ -49,6 +49,7 @@ void add_sums(const schedule::Resolved &resolved, FedRing &fed) {
   constexpr double kOperation = 2.6; // cycles
   constexpr double kRounded = 1.5;   // operations on an accumulator
   constexpr double kAdded = 1.5;     // on a term of it
+  constexpr double kBeside = 1;      // on what it is added up with
   constexpr double kExchanged = 3.5; // on a sum that lanes exchange
   constexpr double kMeetings = 200;  // cycles of a tile's warps, with the join of their sums
   const schedule::Gemm &gemm = *resolved.gemms[poly::kAnchor];
@@ -57,8 +58,11 @@ void add_sums(const schedule::Resolved &resolved, FedRing &fed) {
     const schedule::SumShares shares = sum_shares(gemm);
     const double terms = chooses_by_copy(sum.nest, roles) ? 2 : static_cast<double>(roles.copies);
     const auto sums = static_cast<double>(shares.channels * roles.copies);
+    const auto beside = static_cast<double>(
+        std::count_if(roles.beside.begin(), roles.beside.end(),
+                      [](const std::optional<int> &extra) { return extra.has_value(); }));
     fed.sum_cycles += kOperation * (static_cast<double>(shares.channels * shares.rows) *
-                                        (kRounded + kAdded * terms) +
+                                        (kRounded + kAdded * terms + kBeside * beside) +
                                     kExchanged * sums) +
                       kMeetings;
     fed.memory_bytes += touched_bytes(sum.nest, sum.nest.out);

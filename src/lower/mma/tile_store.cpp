@@ -2,6 +2,7 @@
 #include "lower/mma/tile_store.h"
 
 #include <functional>
+#include <optional>
 
 #include "base/index.h"
 #include "lower/expressions.h"
@@ -110,6 +111,14 @@ private:
     take_ = named(b_, list, "take", from(b_.div(item, takers), b_.mul(b_.mod(item, takers), vec_)));
   }
 
+  // Neighbouring channels' accumulators, or what was exchanged of them: where they stand in the
+  // register buffer, and how far apart.
+  struct Run {
+    ExprRef acc{};
+    std::int64_t first = 0;
+    std::int64_t step = 1;
+  };
+
   // The first value of a work-item in a row of a block, and in its columns from 8 * `tile` on.
   std::int64_t value_at(std::int64_t block, std::int64_t half, std::int64_t tile) const {
     const std::int64_t columns = end_.tile.warp_columns;
@@ -117,11 +126,11 @@ private:
                      : (block * columns / kCoreColumns + tile) * kTileValues + half * kPairs;
   }
   // Its run number `q` in a row, where columns are dealt.
-  ExprRef run_at(std::int64_t block, std::int64_t half, std::int64_t q) const {
-    const auto lanes = static_cast<int>(vec_);
-    return is_wgmma_ ? b_.load(end_.acc, value_at(block, half, 0) + q * vec_, lanes)
-                     : b_.load(end_.acc, value_at(block, half, q / kPairs * vec_) + q % kPairs,
-                               lanes, kTileValues);
+  Run run_at(std::int64_t block, std::int64_t half, std::int64_t q) const {
+    const std::int64_t first = is_wgmma_ ? value_at(block, half, 0) + q * vec_
+                                         : value_at(block, half, q / kPairs * vec_) + q % kPairs;
+    const std::int64_t step = is_wgmma_ ? 1 : kTileValues;
+    return {b_.load(end_.acc, first, static_cast<int>(vec_), step), first, step};
   }
   // Rows from this work-item's first to that of one half of a block.
   std::int64_t row_at(std::int64_t block, std::int64_t half) const {
@@ -153,9 +162,24 @@ private:
     return exists_ == nullptr ? left : b_.select(exists_, left, 0);
   }
 
-  // `acc` as neighbouring channels of the pixel at which the output indices stand, `apart` columns
+  // What is stored of a run, where accumulators were; registers hold it unrounded.
+  void keep_run(const Run &run, ExprRef result, Stmts &list) {
+    const std::optional<ScalarOp> rounding = rounding_to(result->type.elem);
+    ExprRef kept = b_.cast(result, DType::F32);
+    if (rounding)
+      kept = b_.scalar(*rounding, {kept});
+    if (run.step == 1) {
+      list.push_back(b_.store(end_.acc, run.first, kept));
+      return;
+    }
+    list.push_back(b_.store(pair_, 0, kept));
+    for (std::int64_t i = 0; i < vec_; ++i)
+      list.push_back(b_.store(end_.acc, run.first + i * run.step, b_.load(pair_, i)));
+  }
+
+  // A run as neighbouring channels of the pixel at which the output indices stand, `apart` columns
   // from the first of the group's panel that it lies in.
-  void store_run(ExprRef column, std::int64_t apart, ExprRef acc, Stmts &list) {
+  void store_run(ExprRef column, std::int64_t apart, const Run &run, Stmts &list) {
     Stmts own;
     const std::int64_t channels = extent(cx_.nest, roles_.channel);
     ExprRef channel = column;
@@ -173,7 +197,11 @@ private:
     channel = named(b_, own, "channel", channel);
     place_channel(cx_, channel, own);
     const ExprRef valid = is_wgmma_ ? nullptr : valid_channels(channel);
-    const ExprRef result = b_.cast(value_of(apart, acc, valid), type_of(cx_.nest, cx_.nest.out));
+    ExprRef result = b_.cast(value_of(apart, run.acc, valid), type_of(cx_.nest, cx_.nest.out));
+    if (end_.keeps) {
+      result = named(b_, own, "stored", result);
+      keep_run(run, result, own);
+    }
     own.push_back(
         box_row_ != nullptr
             ? end_.boxes->put(filled_, box_row_, apart % end_.boxes->columns(), along_, result)
@@ -266,7 +294,8 @@ private:
         for (std::int64_t run = 0; run < 2 / vec_; ++run) {
           const std::int64_t apart = block * kGroupRows + run * kHalfRows;
           const std::int64_t value = (2 * block + run) * end_.tile.warp_rows / 4 + number;
-          store_run(b_.add(column_, apart), apart, swapped_run(value, runs), runs);
+          store_run(b_.add(column_, apart), apart,
+                    {swapped_run(value, runs), value, end_.tile.warp_rows / 4}, runs);
         }
     });
   }
@@ -288,7 +317,7 @@ private:
         const ExprRef run =
             named(b_, own, "taken",
                   b_.load(buffer_, b_.add(take_, first * exchange_.row()), static_cast<int>(vec_)));
-        store_run(b_.add(column_, apart), apart, run, own);
+        store_run(b_.add(column_, apart), apart, {.acc = run}, own);
       });
   }
 

@@ -32,6 +32,9 @@ struct TileEnd {
   WgmmaAhead *ahead = nullptr;
   ExprRef tile_row{}, tile_column{};
   std::int64_t halves = 2;
+  // Whether accumulators then hold what has been stored, for those who add it up; not where warps
+  // exchange results.
+  bool keeps = false;
 };
 
 StmtRef store_tile(Context &context, const TileEnd &end);

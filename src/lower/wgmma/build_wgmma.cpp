@@ -268,9 +268,8 @@ private:
       list.push_back(join_.join(acc_));
       tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
       const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), schedule::kGroupWarps);
-      const StmtRef sums = sum_wgmma_tile(
-          cx_, tiles_,
-          {.acc = acc_, .turn = turn, .group_row = group_row_, .group_column = group_column_});
+      const bool keeps = !cx_.members.group.sums.empty() && keeps_results(cx_.gemm());
+      const Positions at_tile = cx_.origin;
       const StmtRef results =
           store_tile(cx_, {.tile = join_.slice(),
                            .acc = acc_,
@@ -283,8 +282,16 @@ private:
                            .ahead = ahead_ ? &*ahead_ : nullptr,
                            .tile_row = group_row_,
                            .tile_column = group_column_,
-                           .halves = join_.halves()});
-      list.push_back(b_.branch(tiles_.exists(), b_.block({sums, results})));
+                           .halves = join_.halves(),
+                           .keeps = keeps});
+      cx_.origin = at_tile;
+      const StmtRef sums = sum_wgmma_tile(cx_, tiles_,
+                                          {.acc = acc_,
+                                           .turn = turn,
+                                           .group_row = group_row_,
+                                           .group_column = group_column_,
+                                           .ahead = ahead_ ? &*ahead_ : nullptr});
+      list.push_back(b_.branch(tiles_.exists(), b_.block({results, sums})));
       list.push_back(ahead_ ? ahead_->let_go() : nullptr);
     }));
     if (boxes_)

@@ -33,20 +33,21 @@ public:
         sum_(cx_.members.group.sums[number]), nest_(sum_.nest),
         roles_(sum_roles(cx_.members.group, cx_.gemm(), sum_)), shares_(sum_shares(cx_.gemm())),
         swapped_(cx_.schedule.core.swap_ab), columns_(cx_.gemm().tile.columns),
-        vec_(cx_.schedule.splits[cx_.gemm().roles.channel].vec),
-        at_a_time_(largest_divisor(shares_.channels, kChunk / roles_.copies)),
-        chooses_(schedule::chooses_by_copy(nest_, roles_)),
+        vec_(cx_.schedule.splits[cx_.gemm().roles.channel].vec), at_a_time_(chunk()),
+        term_(schedule::term_of(nest_).value()), chooses_(schedule::chooses_by_copy(nest_, roles_)),
         sums_(declare_local(cx_, schedule::LocalUse::Sums, static_cast<int>(number))) {
-    const program::Expr value = program::operand(roles_.result, DType::F32);
     if (chooses_)
-      terms_.assign(nest_.term.args.begin() + 1, nest_.term.args.end());
+      terms_.assign(term_.args.begin() + 1, term_.args.end());
     else
-      terms_.assign(at(roles_.copies), nest_.comb == program::Comb::Term ? nest_.term : value);
+      terms_.assign(at(roles_.copies), term_);
     added_ =
         register_buffer(b_, "added", kFloat, at_a_time_ * static_cast<std::int64_t>(terms_.size()));
     folded_ = register_buffer(b_, "folded", kFloat, at_a_time_ * roles_.copies);
     given_ = register_buffer(b_, "given", kFloat,
                              std::max<std::int64_t>(1, at_a_time_ * roles_.copies / 2));
+    for (std::size_t k = 0; k < roles_.beside.size(); ++k)
+      beside_.push_back(roles_.beside[k] ? register_buffer(b_, "beside", kFloat, run())
+                                         : BufferId{-1});
   }
 
   StmtRef build() {
@@ -87,11 +88,13 @@ private:
   // What is added for each row, by copy; or both of what each copy chooses one of, by what it does
   // not read of pixels, behind the rows.
   std::vector<program::Expr> terms_;
+  const program::Expr term_;
   const bool chooses_;
   BufferId sums_{-1}, added_{-1}, folded_{-1}, given_{-1};
-  ExprRef item_{};  // in the warp
-  ExprRef base_{};  // the warp's first sum in local memory
-  ExprRef along_{}; // the work-item's first column, in the tile
+  std::vector<BufferId> beside_; // by input that is read at each pixel: a run of it
+  ExprRef item_{};               // in the warp
+  ExprRef base_{};               // the warp's first sum in local memory
+  ExprRef along_{};              // the work-item's first column, in the tile
 
   // Of the work-item's channel of a number, from its first on.
   ExprRef column_of(ExprRef channel) {
@@ -113,19 +116,52 @@ private:
     along_ = named(b_, list, "summed", b_.add(tile_.group_column, first));
   }
 
+  // Neighbouring channels that are read at once beside the result.
+  std::int64_t run() const { return swapped_ ? std::min<std::int64_t>(vec_, 2) : vec_; }
+
+  // Channels whose sums are folded together: whole runs of what is read beside them.
+  std::int64_t chunk() const {
+    const bool has_runs = std::any_of(roles_.beside.begin(), roles_.beside.end(),
+                                      [](const std::optional<int> &extra) { return extra; });
+    const std::int64_t most = kChunk / roles_.copies;
+    return largest_divisor(shares_.channels, has_runs ? std::max(most, run()) : most);
+  }
+
   // What the tile stores there, as it is stored.
   ExprRef stored_value(std::int64_t channel, std::int64_t row) {
     const schedule::CoreTile &tile = cx_.gemm().tile;
     const std::int64_t value =
         swapped_ ? channel / 2 * (tile.warp_rows / 2) + channel % 2 * (tile.warp_rows / 4) + row
                  : row * (tile.warp_columns / 4) + channel;
+    const ExprRef held = b_.load(tile_.acc, value);
+    if (schedule::keeps_results(cx_.gemm()))
+      return held;
     const auto none = [](int) -> ExprRef {
       internal_error("a sum of post-ops with operands", __FILE__, __LINE__);
     };
-    const ExprRef result =
-        b_.cast(expr_value(b_, cx_.nest.post, 1, b_.load(tile_.acc, value), none), DType::F32);
+    const ExprRef result = b_.cast(expr_value(b_, cx_.nest.post, 1, held, none), DType::F32);
     const std::optional<ScalarOp> rounding = rounding_to(type_of(cx_.nest, cx_.nest.out));
     return rounding ? b_.scalar(*rounding, {result}) : result;
+  }
+
+  // Rows from this work-item's first to that of a number.
+  std::int64_t row_of(std::int64_t row) const {
+    return swapped_ ? row / 2 * schedule::kHalfRows + row % 2
+                    : row / 2 * kGroupRows + row % 2 * schedule::kHalfRows;
+  }
+
+  // What lies beside the run that begins with a channel of the work-item.
+  void read_beside(std::int64_t channel, std::int64_t row, Stmts &list) {
+    const std::int64_t apart =
+        swapped_ && vec_ == 1
+            ? channel / 2 * kGroupRows + channel % 2 * schedule::kHalfRows
+            : channel / (swapped_ ? 2 : vec_) * (swapped_ ? kGroupRows : 4 * vec_);
+    for (std::size_t k = 0; k < beside_.size(); ++k)
+      if (roles_.beside[k])
+        list.push_back(b_.store(beside_[k], 0,
+                                b_.cast(tile_.ahead->load(*roles_.beside[k], row_of(row), apart,
+                                                          static_cast<int>(run())),
+                                        DType::F32)));
   }
 
   ExprRef input_at(std::size_t input, std::int64_t copy, ExprRef channel) {
@@ -149,37 +185,64 @@ private:
     return b_.fma(term_value(term.args[0], inputs), term_value(term.args[1], inputs), sum);
   }
 
+  // What terms of a channel read that is the same at each pixel, by copy.
+  std::vector<Inputs> inputs_of(std::int64_t number, Stmts &list) {
+    const ExprRef channel =
+        b_.add(b_.add(tiles_.first_column(), along_), column_of(integer(number)));
+    std::vector<Inputs> read(at(roles_.copies));
+    for (std::int64_t copy = 0; copy < roles_.copies; ++copy)
+      for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+        read[at(copy)].push_back(static_cast<int>(k) == roles_.result || roles_.beside[k]
+                                     ? nullptr
+                                     : named(b_, list, "read", input_at(k, copy, channel)));
+    return read;
+  }
+
+  ExprRef added_place(std::size_t term, std::int64_t c) {
+    return integer(static_cast<std::int64_t>(term) * at_a_time_ + c);
+  }
+
+  // A row of channel `c` of those that begin with `first`.
+  void add_row(std::int64_t first, std::int64_t c, std::int64_t row,
+               const std::vector<Inputs> &read, Stmts &list) {
+    const ExprRef value = named(b_, list, "stored", stored_value(first + c, row));
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+      Inputs inputs = read[chooses_ ? 0 : t];
+      inputs[at(roles_.result)] = value;
+      for (std::size_t k = 0; k < beside_.size(); ++k)
+        if (roles_.beside[k])
+          inputs[k] = b_.load(beside_[k], c % run());
+      const ExprRef place = added_place(t, c);
+      list.push_back(b_.store(
+          added_, place, with_row(row == 0 ? nullptr : b_.load(added_, place), terms_[t], inputs)));
+    }
+  }
+
   // Sums of some channels over this work-item's rows: those of the first copy, then of the next.
   void add_rows(std::int64_t first, Stmts &list) {
-    for (std::int64_t c = 0; c < at_a_time_; ++c) {
-      const ExprRef channel =
-          b_.add(b_.add(tiles_.first_column(), along_), column_of(integer(first + c)));
-      std::vector<Inputs> read(at(roles_.copies));
-      for (std::int64_t copy = 0; copy < roles_.copies; ++copy)
-        for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-          read[at(copy)].push_back(static_cast<int>(k) == roles_.result
-                                       ? nullptr
-                                       : named(b_, list, "read", input_at(k, copy, channel)));
-      const auto place = [&](std::size_t term) {
-        return integer(static_cast<std::int64_t>(term) * at_a_time_ + c);
-      };
+    for (std::int64_t run_first = 0; run_first < at_a_time_; run_first += run()) {
+      const std::int64_t end = std::min(run_first + run(), at_a_time_);
+      std::vector<std::vector<Inputs>> read;
+      for (std::int64_t c = run_first; c < end; ++c)
+        read.push_back(inputs_of(first + c, list));
       for (std::int64_t row = 0; row < shares_.rows; ++row) {
-        const ExprRef value = named(b_, list, "stored", stored_value(first + c, row));
-        for (std::size_t t = 0; t < terms_.size(); ++t) {
-          Inputs inputs = read[chooses_ ? 0 : t];
-          inputs[at(roles_.result)] = value;
-          list.push_back(b_.store(
-              added_, place(t),
-              with_row(row == 0 ? nullptr : b_.load(added_, place(t)), terms_[t], inputs)));
-        }
+        read_beside(first + run_first, row, list);
+        for (std::int64_t c = run_first; c < end; ++c)
+          add_row(first, c, row, read[at(c - run_first)], list);
       }
-      for (std::size_t copy = 0; copy < read.size(); ++copy)
-        list.push_back(
-            b_.store(folded_, place(copy),
-                     chooses_ ? b_.select(term_value(nest_.term.args[0], read[copy]),
-                                          b_.load(added_, place(0)), b_.load(added_, place(1)))
-                              : b_.load(added_, place(copy))));
+      for (std::int64_t c = run_first; c < end; ++c)
+        choose(c, read[at(c - run_first)], list);
     }
+  }
+
+  // Of channel `c` what each copy is.
+  void choose(std::int64_t c, const std::vector<Inputs> &read, Stmts &list) {
+    const auto added = [&](std::size_t term) { return b_.load(added_, added_place(term, c)); };
+    for (std::size_t copy = 0; copy < read.size(); ++copy)
+      list.push_back(
+          b_.store(folded_, added_place(copy, c),
+                   chooses_ ? b_.select(term_value(term_.args[0], read[copy]), added(0), added(1))
+                            : added(copy)));
   }
 
   // Lanes give away half of their sums while they have several; then both keep what they add.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of what a tile of wgmma stores (schedule/wgmma/tile_sums.h), from its accumulators: each
-// work-item adds up its rows of some channels, lanes that hold the same channels exchange halves of
-// what they have, and a tile's warps meet in local memory.
+// Sums of what a tile of wgmma has stored (schedule/wgmma/tile_sums.h), from its accumulators and
+// from tiles that were fetched ahead: each work-item adds up its rows of some channels, lanes that
+// hold the same channels exchange halves of what they have, and a tile's warps meet in local memory.
 //
 //   folded[0] = folded[0] + term …                 a row of a channel
 //   given[0] = select(lane & 16, folded[0], folded[4]); shuffle given[0] xor 16 …
@@ -12,6 +12,7 @@
 #pragma once
 
 #include "lower/context.h"
+#include "lower/wgmma/wgmma_panels.h"
 #include "lower/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/tile_sums.h"
 
@@ -23,6 +24,7 @@ struct SummedTile {
   ExprRef turn{};      // of the group, where several take tiles in turn
   ExprRef group_row{}; // first row and column of the group of warps, in the tile
   ExprRef group_column{};
+  const WgmmaAhead *ahead = nullptr; // placed at this work-item's tile; null: nothing is fetched
 };
 
 // All sums of the group, of the tile that `tiles` last took apart. Changes no index's position.

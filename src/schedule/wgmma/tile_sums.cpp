@@ -11,6 +11,7 @@
 #include "nest/index.h"
 #include "nest/points.h"
 #include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::schedule {
@@ -28,6 +29,17 @@ bool reads(const program::Expr &expr, const std::function<bool(int)> &which) {
              ? which(expr.operand)
              : std::any_of(expr.args.begin(), expr.args.end(),
                            [&](const program::Expr &arg) { return reads(arg, which); });
+}
+
+// Whether two operands have the same element at each point.
+bool lies_alike(const Nest &nest, const nest::Operand &a, const nest::Operand &b) {
+  const nest::Linear one = nest::flat(a, nest.indices.size());
+  const nest::Linear other = nest::flat(b, nest.indices.size());
+  const auto is_guarded = [](const nest::Dim &dim) { return dim.guarded; };
+  for (const IndexId i : nest.indices.ids())
+    if (extent(nest, i) > 1 && one.coeff[i] != other.coeff[i])
+      return false;
+  return one.constant == other.constant && std::none_of(a.dims.begin(), a.dims.end(), is_guarded);
 }
 
 // Whether a reduced index of a sum steps over the result's points along an axis, all of them;
@@ -62,7 +74,7 @@ IndexId index_of(const Nest &sum, int result, const TileAxis &axis) {
 class Fitting {
 public:
   Fitting(const poly::Group &group, const Gemm &gemm, const poly::TileSum &sum)
-      : nest_(sum.nest), gemm_(gemm), axes_(tile_axes(gemm)) {
+      : sum_(sum), nest_(sum.nest), gemm_(gemm), axes_(tile_axes(gemm)) {
     roles_.result = summed_input(group, sum);
     from_ = nest::flat(nest_.inputs[at(roles_.result)], nest_.indices.size());
     roles_.parts.resize(axes_.size());
@@ -71,8 +83,8 @@ public:
   // Whether its parts are the tiles, and what is known of them is known for each channel.
   bool run() {
     const nest::Linear out = flat_out(gemm_);
-    if (from_.constant != out.constant || type_of(nest_, nest_.out) != DType::F32 ||
-        nest_.acc_type != DType::F32)
+    if (!term_of(nest_) || from_.constant != out.constant ||
+        type_of(nest_, nest_.out) != DType::F32 || nest_.acc_type != DType::F32)
       return false;
     bool has_channel = false;
     for (const IndexId i : output_indices(nest_)) {
@@ -120,17 +132,43 @@ private:
     return used == taken && used == reduced_indices(nest_).size();
   }
 
-  // What else it reads is the same at each pixel.
-  bool has_inputs() const {
-    for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-      for (const IndexId i : nest_.indices.ids()) {
-        const bool is_free = i == roles_.channel || i == roles_.copy || extent(nest_, i) == 1;
-        if (static_cast<int>(k) != roles_.result && !is_free && nest::moves(nest_.inputs[k], i))
-          return false;
-      }
+  // What else it reads is the same at each pixel, or fetched ahead with the tile.
+  bool has_inputs() {
+    roles_.beside.resize(nest_.inputs.size());
+    for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+      if (static_cast<int>(k) == roles_.result || is_same_at_pixels(nest_.inputs[k]))
+        continue;
+      roles_.beside[k] = fetched(nest_.inputs[k], sum_.slots[nest_.inputs[k].slot]);
+      if (!roles_.beside[k])
+        return false;
+    }
     return true;
   }
 
+  bool is_same_at_pixels(const nest::Operand &input) const {
+    for (const IndexId i : nest_.indices.ids()) {
+      const bool is_free = i == roles_.channel || i == roles_.copy || extent(nest_, i) == 1;
+      if (!is_free && nest::moves(input, i))
+        return false;
+    }
+    return true;
+  }
+
+  // The operand of post-ops that an input of the group's slot is, at the points of the result.
+  std::optional<int> fetched(const nest::Operand &input, poly::SlotId slot) const {
+    if (gemm_.schedule.extra.stages == 0 || !lies_alike(nest_, input, result()))
+      return std::nullopt;
+    for (const AheadOperand &ahead : ahead_operands(gemm_)) {
+      const nest::Operand &extra = gemm_.nest.extras[at(ahead.extra)];
+      if (extra.slot == slot && lies_alike(gemm_.nest, extra, gemm_.nest.out))
+        return ahead.extra;
+    }
+    return std::nullopt;
+  }
+
+  const nest::Operand &result() const { return nest_.inputs[at(roles_.result)]; }
+
+  const poly::TileSum &sum_;
   const Nest &nest_;
   const Gemm &gemm_;
   const std::vector<TileAxis> axes_;
@@ -153,8 +191,7 @@ std::vector<TileAxis> tile_axes(const Gemm &gemm) {
 
 bool can_sum_tiles(const Gemm &gemm) {
   if (!is_wgmma(*gemm.core().op) || gemm.roles.data_turned || exchanges(gemm) ||
-      gemm.row.used > 1 || gemm.schedule.tiles.split_k > 1 || !gemm.nest.extras.empty() ||
-      gemm.core().op->d.type != DType::F32)
+      gemm.row.used > 1 || gemm.schedule.tiles.split_k > 1 || gemm.core().op->d.type != DType::F32)
     return false;
   const nest::Linear out = flat_out(gemm);
   if (!gemm.roles.grid.empty() || gemm.roles.channels.size() != 1 ||
@@ -187,6 +224,28 @@ std::optional<nest::SplitNests> tile_parts(const Gemm &gemm, const Nest &sum, in
   return nest::split_reduction(whole, split);
 }
 
+std::optional<Nest> with_operands(const Nest &nest, const Nest &sum, int result,
+                                  std::vector<nest::SlotId> &taken) {
+  Nest found = nest;
+  const nest::Operand &summed = sum.inputs[at(result)];
+  for (std::size_t k = 0; k < sum.inputs.size(); ++k) {
+    const nest::Operand &input = sum.inputs[k];
+    const bool is_reduced =
+        std::any_of(reduced_indices(sum).begin(), reduced_indices(sum).end(),
+                    [&](IndexId i) { return extent(sum, i) > 1 && nest::moves(input, i); });
+    if (static_cast<int>(k) == result || !is_reduced)
+      continue;
+    if (!lies_alike(sum, input, summed))
+      return std::nullopt;
+    nest::Operand operand = nest.out;
+    operand.slot = found.slots.next_id();
+    found.slots.push_back(sum.slots[input.slot]);
+    found.extras.push_back(std::move(operand));
+    taken.push_back(input.slot);
+  }
+  return found;
+}
+
 bool sums_are_of_tiles(const poly::Group &group, const Schedule &schedule) {
   if (group.sums.empty())
     return true;
@@ -204,16 +263,31 @@ SumRoles sum_roles(const poly::Group &group, const Gemm &gemm, const poly::TileS
   return std::move(fitting).roles();
 }
 
+bool keeps_results(const Gemm &gemm) { return !gemm.nest.extras.empty(); }
+
+std::optional<program::Expr> term_of(const Nest &sum) {
+  if (sum.comb == program::Comb::Term)
+    return sum.term;
+  const auto input = [&](int number) { return program::operand(number, sum.acc_type); };
+  if (sum.comb == program::Comb::None)
+    return input(0);
+  if (sum.comb == program::Comb::Mul && sum.inputs.size() == 2)
+    return program::call(ScalarOp::Mul, {input(0), input(1)});
+  return std::nullopt;
+}
+
 bool chooses_by_copy(const Nest &sum, const SumRoles &roles) {
-  const program::Expr &term = sum.term;
-  if (sum.comb != program::Comb::Term || term.kind != program::Expr::Kind::Call ||
-      term.op != ScalarOp::Select)
+  const program::Expr term = term_of(sum).value();
+  if (term.kind != program::Expr::Kind::Call || term.op != ScalarOp::Select)
     return false;
   const auto is_of_copy = [&](int input) {
     return roles.copy && nest::moves(sum.inputs[at(input)], *roles.copy);
   };
-  return !reads(term.args[0], [&](int input) { return input == roles.result; }) &&
-         !reads(term.args[1], is_of_copy) && !reads(term.args[2], is_of_copy);
+  const auto is_of_pixels = [&](int input) {
+    return input == roles.result || roles.beside[at(input)];
+  };
+  return !reads(term.args[0], is_of_pixels) && !reads(term.args[1], is_of_copy) &&
+         !reads(term.args[2], is_of_copy);
 }
 
 SumShares sum_shares(const Gemm &gemm) {

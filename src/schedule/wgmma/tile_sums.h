@@ -6,6 +6,10 @@
 //   conv      pixel 401408 by tiles of 128, m 64
 //   sum       t 3136, k 2, m 64 | p 128      parts[t, k, m] = sum of term(k, conv[128*t + p, m])
 //
+// A term may read another tensor at each pixel (a layer's input, beside the gradient of its
+// normalisation). Such a tensor lies as the result does and is an operand of the anchor's post-ops,
+// whether or not they read it, so that its tiles are fetched ahead (schedule/wgmma/wgmma_panels.h).
+//
 // A work-item adds up the rows that it holds of each of its channels, for each point of `k`; lanes
 // that hold the same channels exchange halves of what they have until each has sums of a warp's
 // rows; and the tile's warps meet in local memory, where they are added in the order of the warps.
@@ -37,11 +41,13 @@ struct SumRoles {
   std::optional<IndexId> copy;               // of which each point is a sum of its own
   std::int64_t copies = 1;                   // its points
   std::vector<std::optional<IndexId>> parts; // by axis; none: one tile
+  // By input, the operand of post-ops that it reads at each pixel; none: it is the same at each.
+  std::vector<std::optional<int>> beside;
 };
 
 // Whether a tile of the schedule can be added up as it is stored: work-items hold rows of whole
 // channels then, which leave neither through local memory nor by several blocks, and tiles divide
-// the result, a matrix of pixels and neighbouring channels. Post-ops read no operands.
+// the result, a matrix of pixels and neighbouring channels.
 bool can_sum_tiles(const Gemm &gemm);
 // Axes of the tiles. Requires can_sum_tiles.
 std::vector<TileAxis> tile_axes(const Gemm &gemm);
@@ -50,10 +56,23 @@ std::vector<TileAxis> tile_axes(const Gemm &gemm);
 // them; `result` is the sum's input that is the nest's result. Nothing where there are none.
 std::optional<nest::SplitNests> tile_parts(const Gemm &gemm, const nest::Nest &sum, int result);
 
+// The nest with what a sum of its result reads at each pixel among its operands; of a new slot where
+// it is none yet, of which `taken` has the sum's slot. Nothing where it lies otherwise than the result.
+std::optional<nest::Nest> with_operands(const nest::Nest &nest, const nest::Nest &sum, int result,
+                                        std::vector<nest::SlotId> &taken);
+
 // Whether the parts of the group's sums are the schedule's tiles; so of a group without sums.
 bool sums_are_of_tiles(const poly::Group &group, const Schedule &schedule);
 // Roles of a sum's indices. Requires sums_are_of_tiles.
 SumRoles sum_roles(const poly::Group &group, const Gemm &gemm, const poly::TileSum &sum);
+
+// Whether what has been stored is written over the accumulators, to be added up: where post-ops read
+// operands. Others are evaluated again, since ptxas lets instructions wait for accumulators that
+// change (C7520) where groups of warps take no turns.
+bool keeps_results(const Gemm &gemm);
+
+// What a sum adds up at a point, of its inputs; nothing where it combines them in another way.
+std::optional<program::Expr> term_of(const nest::Nest &sum);
 
 // Whether a sum's term chooses between two, alike for all copies, by what is the same at each pixel:
 // both are added up then, and each copy's sum is chosen when they have been.

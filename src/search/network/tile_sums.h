@@ -7,6 +7,9 @@
 // becomes
 //   conv with sum gemm_part [t, k, m | p], gemm_join [k, m | t]
 //
+// Sums of a gradient read the layer's input beside it, which the kernel fetches as an operand of its
+// post-ops (schedule/wgmma/tile_sums.h).
+//
 // A kernel whose tiles are quick to add up may have another schedule than it would have alone: both
 // are weighed, by the predicted time of all kernels.
 #pragma once
