@@ -39,6 +39,8 @@ double operation_slots(ScalarOp op) {
   }
 }
 
+constexpr double kKnownDivisionSlots = 2; // products (program/known_division.h)
+
 class Counting {
 public:
   Counting(bool has_coarse, const OperandShare &share) : has_coarse_(has_coarse), share_(share) {}
@@ -48,20 +50,22 @@ public:
     double share = 0; // of evaluations in which the value is another
   };
 
-  // `allowed` of the value, where coarse operations have short forms.
-  Slots of(const program::Expr &expr, Coarse allowed) const {
+  // `allowed` of the value, where coarse operations have short forms; `known`: the division in whose
+  // place are products, if there is one.
+  Slots of(const program::Expr &expr, Coarse allowed, const program::Expr *known = nullptr) const {
     using Kind = program::Expr::Kind;
-    if (program::known_division(expr)) { // two products, a sum that rounds
-      const Slots inner = of(expr.args[0].args[0], allowed);
-      return {inner.sum + 3 * inner.share, inner.share};
-    }
+    const bool is_known = &expr == known;
+    if (const auto inside = program::known_division(expr))
+      known = inside->division;
     if (has_coarse_ && is_half(expr.type))
       allowed = Coarse::All;
     Slots slots;
     for (const program::Expr &arg : expr.args) {
       const Slots part =
-          of(arg, expr.kind == Kind::Cast ? allowed_below_cast(arg.type, expr.type, allowed)
-                                          : allowed_below(expr.op, allowed));
+          of(arg,
+             expr.kind == Kind::Cast ? allowed_below_cast(arg.type, expr.type, allowed)
+                                     : allowed_below(expr.op, allowed),
+             known);
       slots = {slots.sum + part.sum, std::max(slots.share, part.share)};
     }
     if (expr.kind == Kind::Operand)
@@ -71,8 +75,9 @@ public:
     if (expr.kind == Kind::Operand)
       slots.sum = slots.share;
     if (expr.kind == Kind::Call)
-      slots.sum += slots.share *
-                   (is_coarse(expr.op, allowed) ? coarse_slots(expr.op) : operation_slots(expr.op));
+      slots.sum += slots.share * (is_known                      ? kKnownDivisionSlots
+                                  : is_coarse(expr.op, allowed) ? coarse_slots(expr.op)
+                                                                : operation_slots(expr.op));
     return slots;
   }
 

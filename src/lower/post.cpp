@@ -13,6 +13,7 @@ namespace {
 
 using kernel::ExprRef;
 using program::Expr;
+using program::KnownDivision;
 
 // The operations whose result may lie outside the type of their i32 arguments.
 bool may_overflow(ScalarOp op) {
@@ -77,34 +78,55 @@ bool is_below(const Expr &expr, double limit) {
   return expr.type == DType::F32 && largest(program::value_range(expr)) < limit;
 }
 
+// An expression as it is evaluated: in so many lanes, of an accumulator and operands.
+class Evaluation {
+public:
+  Evaluation(kernel::Builder &b, int lanes, ExprRef acc, const std::function<ExprRef(int)> &load)
+      : b_(b), lanes_(lanes), acc_(acc), load_(load) {}
+
+  // `known`: the division below the rounding that the expression is part of.
+  ExprRef value(const Expr &expr, const KnownDivision &known = {}) const {
+    const kernel::Type type{compute_type(expr.type), lanes_};
+    switch (expr.kind) {
+    case Expr::Kind::Acc:
+      return finished(b_, acc_, type);
+    case Expr::Kind::Const:
+      return b_.real(expr.value, type);
+    case Expr::Kind::Operand:
+      return load_(expr.operand);
+    case Expr::Kind::Cast:
+      return b_.cast(value(expr.args[0]), type.elem);
+    case Expr::Kind::Call:
+      break;
+    }
+    return &expr == known.division ? divided(b_, value(expr.args[0]), known.by)
+                                   : called(expr, type, known);
+  }
+
+private:
+  ExprRef called(const Expr &expr, kernel::Type type, const KnownDivision &known) const {
+    const KnownDivision inside = program::known_division(expr).value_or(known);
+    std::vector<ExprRef> args;
+    for (const Expr &arg : expr.args)
+      args.push_back(value(arg, inside));
+    if (expr.op == ScalarOp::Round && is_below(expr.args[0], 0x1p22))
+      return kernel::round_by_sums(b_, args[0]);
+    if (type.elem == DType::I32 && may_overflow(expr.op))
+      return wrapping(b_, expr.op, std::move(args));
+    return applied(b_, expr.op, std::move(args));
+  }
+
+  kernel::Builder &b_;
+  int lanes_;
+  ExprRef acc_;
+  const std::function<ExprRef(int)> &load_;
+};
+
 } // namespace
 
 ExprRef expr_value(kernel::Builder &b, const Expr &expr, int lanes, ExprRef acc,
                    const std::function<ExprRef(int)> &load) {
-  const kernel::Type type{compute_type(expr.type), lanes};
-  switch (expr.kind) {
-  case Expr::Kind::Acc:
-    return finished(b, acc, type);
-  case Expr::Kind::Const:
-    return b.real(expr.value, type);
-  case Expr::Kind::Operand:
-    return load(expr.operand);
-  case Expr::Kind::Cast:
-    return b.cast(expr_value(b, expr.args[0], lanes, acc, load), type.elem);
-  case Expr::Kind::Call:
-    break;
-  }
-  if (const std::optional<Reciprocal> by = program::known_division(expr))
-    return b.scalar(expr.op,
-                    {divided(b, expr_value(b, expr.args[0].args[0], lanes, acc, load), *by)});
-  std::vector<ExprRef> args;
-  for (const Expr &arg : expr.args)
-    args.push_back(expr_value(b, arg, lanes, acc, load));
-  if (expr.op == ScalarOp::Round && is_below(expr.args[0], 0x1p22))
-    return kernel::round_by_sums(b, args[0]);
-  if (type.elem == DType::I32 && may_overflow(expr.op))
-    return wrapping(b, expr.op, std::move(args));
-  return applied(b, expr.op, std::move(args));
+  return Evaluation(b, lanes, acc, load).value(expr);
 }
 
 ExprRef extra_value(const Context &cx, const nest::Operand &operand, ExprRef valid) {

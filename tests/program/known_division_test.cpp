@@ -23,6 +23,9 @@ Expr read(const std::string &text) {
 TEST(KnownDivision, IsOneThatIsRoundedAtOnce) {
   EXPECT_TRUE(known_division(read("round($0 / 0.3)")));
   EXPECT_TRUE(known_division(read("round(f32($1) / 0.3)")));
+  EXPECT_TRUE(known_division(read("round(min(max($0 / 0.3, -124), 131))")));
+  EXPECT_FALSE(known_division(read("round(min(max($0, -124), 131) * 0.3)")));
+  EXPECT_FALSE(known_division(read("round(max($0 / 0.3, f32($1)))")));
   EXPECT_FALSE(known_division(read("$0 / 0.3")));
   EXPECT_FALSE(known_division(read("round($0 / f32($1))")));
   EXPECT_FALSE(known_division(read("round($0 * 0.3)")));
