@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::int64_t kMostBytes = 16;
 
-bool is_sum_alone(const nest::Nest &nest) {
-  const program::Expr &post = nest.post;
-  return post.kind == program::Expr::Kind::Acc ||
-         (post.kind == program::Expr::Kind::Cast && post.type == type_of(nest, nest.out) &&
-          post.args[0].kind == program::Expr::Kind::Acc);
-}
-
 // Elements by which the first of an index's copies moves; `in_run`: they are in the run.
 std::int64_t moved(const nest::Nest &nest, const Schedule &schedule, IndexId index, bool in_run) {
   const std::int64_t across = nest::flat(nest.out, nest.indices.size()).coeff[index];
@@ -33,7 +26,7 @@ std::int64_t moved(const nest::Nest &nest, const Schedule &schedule, IndexId ind
 std::int64_t stored_together(const nest::Nest &nest, const Schedule &schedule) {
   if (schedule.lanes != LaneKind::WorkItem || has_core(schedule) || nest.inputs.empty() ||
       maps_inputs(nest) || schedule.store == Store::Local || vector_index(schedule) ||
-      !is_sum_alone(nest))
+      !nest.extras.empty())
     return 1;
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   std::int64_t run = 1;               // of copies of the last indices

@@ -10,8 +10,8 @@
 namespace tilefuse::schedule {
 
 // Neighbours of a vector, of the copies of all indices taken as one number, the last index fastest:
-// at most 16 bytes, aligned to its size, of results that are sums alone. 1: each is stored by
-// itself.
+// at most 16 bytes, aligned to its size, of results whose post-ops read nothing else. 1: each is
+// stored by itself.
 std::int64_t stored_together(const nest::Nest &nest, const Schedule &schedule);
 
 } // namespace tilefuse::schedule

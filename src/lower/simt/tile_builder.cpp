@@ -398,7 +398,7 @@ StmtRef TileBuilder::accumulate_fragments() {
   return b_.block(std::move(body));
 }
 
-// The sums of neighbouring copies, a vector at a time.
+// Results of neighbouring copies, a vector at a time.
 StmtRef TileBuilder::store_vectors(std::int64_t together) {
   const std::vector<IndexId> all = all_copied();
   const DType stored = b_.kernel()[cx_.result].type.elem;
@@ -421,7 +421,9 @@ StmtRef TileBuilder::store_vectors(std::int64_t together) {
       exists = b_.logical_and(exists, point_exists(i));
     const ExprRef acc = b_.load(acc_, b_.integer(copy), static_cast<int>(together));
     const ExprRef at = b_.add(cx_.result_base, linear(cx_, cx_.result_form, places(cx_)));
-    stores.push_back(where(exists, b_.store(cx_.result, at, b_.cast(b_.cast(acc, type), stored))));
+    const ExprRef value = expr_value(b_, cx_.nest.post, static_cast<int>(together), acc, nullptr);
+    stores.push_back(
+        where(exists, b_.store(cx_.result, at, b_.cast(b_.cast(value, type), stored))));
   }
   place(0);
   return b_.block(std::move(stores));
