@@ -20,6 +20,7 @@
 #include "program/rewrite/pad_channels.h"
 #include "program/rewrite/read_broadcast.h"
 #include "program/rewrite/rewrite.h"
+#include "program/rewrite/share_concatenations.h"
 #include "search/network/filter_choice.h"
 #include "search/network/first_layer_choice.h"
 #include "target/features.h"
@@ -39,6 +40,9 @@ Program absorb_movement(const Program &in, const PassInput &) {
 Program fold_scales(const Program &in, const PassInput &) { return nest::fold_scales(in); }
 Program narrow_integers(const Program &in, const PassInput &) {
   return program::narrow_integers(in);
+}
+Program share_concatenations(const Program &in, const PassInput &) {
+  return program::share_concatenations(in);
 }
 Program drop_dead(const Program &in, const PassInput &) { return program::drop_dead(in); }
 
@@ -87,6 +91,7 @@ constexpr ProgramPass kPasses[] = {
     {"fold_scales", PassStage::Simplify, "", fold_scales},
     {"fold_constants", PassStage::Simplify, "", fold_constants}, // scaled weights
     {"narrow_integers", PassStage::Simplify, "", narrow_integers},
+    {"share_concatenations", PassStage::Simplify, "", share_concatenations},
     {"drop_dead", PassStage::Simplify, "", drop_dead},
     {kWithPrecision, PassStage::Precision, kByPrecision, nullptr},
     {"rewrite", PassStage::Rewrite, kByAlgorithm, rewrite},

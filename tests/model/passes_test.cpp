@@ -82,7 +82,7 @@ TEST(ProgramPasses, AreLeftOutUnlessNeeded) {
   EXPECT_NE(unknown.find("there is no pass 'fold'"), std::string::npos) << unknown;
   EXPECT_NE(unknown.find(
                 "integer_products, fold_constants, absorb_movement, fold_scales, narrow_integers, "
-                "drop_dead"),
+                "share_concatenations, drop_dead"),
             std::string::npos)
       << unknown;
   EXPECT_EQ(unknown.find("choose_layout"), std::string::npos) << unknown;
@@ -94,7 +94,8 @@ TEST(ProgramPasses, SimplifyInOrder) {
   const Program simple = simplify(program::testing::program_of(kNetwork), &passes);
   EXPECT_EQ(names_in(passes),
             (std::vector<std::string>{"integer_products", "fold_constants", "absorb_movement",
-                                      "fold_scales", "narrow_integers", "drop_dead"}));
+                                      "fold_scales", "narrow_integers", "share_concatenations",
+                                      "drop_dead"}));
   EXPECT_EQ(passes.times()[0].changes, 0);
   EXPECT_EQ(passes.times()[1].runs, 2);
   EXPECT_EQ(passes.times()[1].changes, 1);
@@ -161,10 +162,10 @@ TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
   prepare(given, target, {.algorithm = "im2col", .passes = &passes});
   EXPECT_EQ(names_in(passes),
             (std::vector<std::string>{"integer_products", "fold_constants", "absorb_movement",
-                                      "fold_scales", "narrow_integers", "drop_dead", "rewrite",
-                                      "read_broadcast", "compose_maps", "join_sums", "merge_sums",
-                                      "join_groups", "widen_first_layers", "store_filters",
-                                      "pad_channels"}));
+                                      "fold_scales", "narrow_integers", "share_concatenations",
+                                      "drop_dead", "rewrite", "read_broadcast", "compose_maps",
+                                      "join_sums", "merge_sums", "join_groups",
+                                      "widen_first_layers", "store_filters", "pad_channels"}));
 }
 
 } // namespace
