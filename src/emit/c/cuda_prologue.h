@@ -206,8 +206,7 @@ TF_PART(_half, float, ushort) TF_PART(_bfloat, float, ushort)
 TF_PART(, float, float) TF_PART(, double, double) TF_PART(, char, char) TF_PART(, uchar, uchar)
 TF_PART(, short, short) TF_PART(, ushort, ushort) TF_PART(, int, int) TF_PART(, uint, uint)
 TF_PART(, long, long) TF_PART(, ulong, ulong)
-TF uint tf_shared(const void *p) { uint a;
-  asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(a) : "l"(p)); return a; }
+TF uint tf_shared(const void *p) { return (uint)__cvta_generic_to_shared(p); }
 TF void tf_await_earlier() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
