@@ -34,6 +34,8 @@ double operation_slots(ScalarOp op) {
   case ScalarOp::Div:
   case ScalarOp::Sqrt:
     return 10;
+  case ScalarOp::Coarse:
+    return 0;
   default:
     return 1;
   }
@@ -63,8 +65,9 @@ public:
     for (const program::Expr &arg : expr.args) {
       const Slots part =
           of(arg,
-             expr.kind == Kind::Cast ? allowed_below_cast(arg.type, expr.type, allowed)
-                                     : allowed_below(expr.op, allowed),
+             expr.kind == Kind::Cast       ? allowed_below_cast(arg.type, expr.type, allowed)
+             : expr.op == ScalarOp::Coarse ? (has_coarse_ ? Coarse::All : allowed)
+                                           : allowed_below(expr.op, allowed),
              known);
       slots = {slots.sum + part.sum, std::max(slots.share, part.share)};
     }

@@ -9,6 +9,7 @@
 #include "base/index.h"
 #include "nest/flatten/split_index.h"
 #include "nest/index.h"
+#include "poly/coarse_sums.h"
 #include "poly/group_buffers.h"
 #include "poly/joinable.h"
 #include "poly/row_group.h"
@@ -151,6 +152,7 @@ private:
       return;
     PlacedGroup joined = together(c, *made);
     align(joined.group);
+    allow_coarse_sums(joined.group);
     if (takes_(joined, groups_.apart(c, *made), broken_rule(joined.group).value_or("")))
       groups_.join(c, *made, std::move(joined));
   }

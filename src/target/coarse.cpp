@@ -32,6 +32,8 @@ Coarse allowed_below(ScalarOp op, Coarse allowed) {
   case ScalarOp::Min:
   case ScalarOp::Select:
     return allowed;
+  case ScalarOp::Coarse:
+    return Coarse::All;
   case ScalarOp::Exp:
   case ScalarOp::Log:
   case ScalarOp::Sqrt:

@@ -9,6 +9,7 @@
 //
 //   f16(x * (erf(x / 1.41421) + 1))     the erf is All, the quotient in it Quotients
 //   f16(floor(x / y)), exp(x) of f32    exact
+//   coarse(exp(x))                      All: what it goes into elsewhere hides it
 #pragma once
 
 #include "target/dtype.h"

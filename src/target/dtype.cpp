@@ -9,7 +9,7 @@
 namespace tilefuse {
 namespace {
 
-constexpr std::array<ScalarOpRow, 38> kOps = {{
+constexpr std::array<ScalarOpRow, 39> kOps = {{
     {ScalarOp::Neg, "neg", "", 1, false},
     {ScalarOp::Abs, "abs", "", 1, false},
     {ScalarOp::Exp, "exp", "", 1, false},
@@ -24,6 +24,7 @@ constexpr std::array<ScalarOpRow, 38> kOps = {{
     {ScalarOp::Cos, "cos", "", 1, false},
     {ScalarOp::RoundF16, "round_f16", "", 1, false},
     {ScalarOp::RoundBF16, "round_bf16", "", 1, false},
+    {ScalarOp::Coarse, "coarse", "", 1, false},
     {ScalarOp::Not, "not", "", 1, true},
     {ScalarOp::BitNot, "bit_not", "", 1, false},
     {ScalarOp::Add, "add", "+", 2, false, 5},
@@ -80,6 +81,8 @@ double evaluate_unary(ScalarOp op, double a) {
     return nearest(a, DType::F16);
   case ScalarOp::RoundBF16:
     return nearest(a, DType::BF16);
+  case ScalarOp::Coarse:
+    return a;
   case ScalarOp::Not:
     return a == 0 ? 1 : 0;
   default:

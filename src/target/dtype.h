@@ -53,6 +53,7 @@ enum class ScalarOp : std::uint8_t {
   Cos,
   RoundF16, // to the nearest number of the type, ties to even, held in f32
   RoundBF16,
+  Coarse, // its argument, of which coarse operations are allowed (target/coarse.h)
   Not,
   BitNot, // one argument
   Add,

@@ -84,6 +84,12 @@ TEST(DType, RoundingKeepsTheNearestNumberOfTheType) {
   EXPECT_EQ(rounded_type(ScalarOp::RoundF16), DType::F16);
 }
 
+TEST(DType, CoarseIsItsArgument) {
+  const double value = -0.1;
+  EXPECT_EQ(evaluate(ScalarOp::Coarse, std::span(&value, 1)), value);
+  EXPECT_EQ(rounded_type(ScalarOp::Coarse), std::nullopt);
+}
+
 TEST(DType, SizesAndAccumulators) {
   EXPECT_EQ(size_bytes(DType::BF16), 2);
   EXPECT_EQ(size_bytes(DType::I64), 8);

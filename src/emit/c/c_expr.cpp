@@ -208,6 +208,8 @@ std::string arithmetic(CContext &cx, const kernel::Scalar &node, const Type &typ
       return v.size() == 1 ? fmt::format("{}({})", name, bare(v[0]))
                            : fmt::format("{}({}, {})", name, bare(v[0]), bare(v[1]));
   switch (node.op) {
+  case ScalarOp::Coarse:
+    return v[0];
   case ScalarOp::Neg:
     return narrowed(cx, type, "(-" + v[0] + ")");
   case ScalarOp::Add:

@@ -118,6 +118,8 @@ llvm::Value *float_op(Ir &ir, ScalarOp op, DType elem, std::span<llvm::Value *co
   case ScalarOp::RoundF16:
   case ScalarOp::RoundBF16:
     return round_to(ir, *rounded_type(op), v[0]);
+  case ScalarOp::Coarse:
+    return v[0];
   case ScalarOp::Add:
     return ir.CreateFAdd(v[0], v[1]);
   case ScalarOp::Sub:

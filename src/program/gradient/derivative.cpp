@@ -136,6 +136,7 @@ private:
       return pass(args[0], of_unary(node, adjoint));
     case ScalarOp::RoundF16:
     case ScalarOp::RoundBF16:
+    case ScalarOp::Coarse:
       return pass(args[0], adjoint);
     case ScalarOp::Add:
       return merge(pass(args[0], adjoint), pass(args[1], adjoint));
