@@ -5,9 +5,10 @@ device, and docs/measurements/model_accuracy.md by layer.
 
     bench/model_accuracy.py
 
-Reads docs/measurements/model_*.csv and search_*.csv, each one device. Of the former it reports the rank correlation of
+Reads docs/measurements/model_*.csv, search_*.csv and choices_*.csv, each one device. Of the first it reports the rank correlation of
 predicted and measured time, overall and per layer, and the time of the model's first choice over the best of the random
-schedules and itself; of the latter, layers of networks, the best of all that were timed as a share of the first choice.
+schedules and itself; of the second, layers of networks, the best of all that were timed as a share of the first choice; of the
+third, kernels of networks as bench/first_choices.py measures them, by kind the first choice over the best that tuning found.
 """
 import csv
 import math
@@ -88,12 +89,35 @@ def search_row(path):
     return [f"{rows[0]['device']} ({path.name})", len(layers), len(rows), f"{geomean(share.values()):.3f}", low or "none"]
 
 
+def choices_section(path):
+    """Kernels of networks: by kind, the first choice over the best that tuning found, and its prediction over what it takes."""
+    rows = list(csv.DictReader(line for line in path.open() if not line.startswith("#")))
+    if not rows:
+        return "nothing was measured\n"
+    for row in rows:
+        row["over_best"] = float(row["first_us"]) / float(row["best_us"])
+        row["error"] = float(row["predicted_us"]) / float(row["first_us"])
+    kinds = {"all": rows}
+    for row in sorted(rows, key=lambda row: row["kind"]):
+        kinds.setdefault(row["kind"], []).append(row)
+    lines = []
+    for kind, of in kinds.items():
+        worst = max(of, key=lambda row: row["over_best"])
+        spread = math.exp(statistics.fmean(abs(math.log(row["error"])) for row in of))
+        lines.append([kind, len(of), sum(int(row["tried"]) for row in of), f"{geomean(row['over_best'] for row in of):.3f}",
+                      f"{worst['over_best']:.2f} ({worst['kernel']} of {worst['network']}, {float(worst['first_us']):.1f} us)",
+                      f"{geomean(row['error'] for row in of):.2f}", f"{spread:.2f}"])
+    return f"\n{rows[0]['device']} ({path.name}):\n\n" + page.markdown(
+        ["kind of kernel", "kernels", "tried", "first choice over best", "worst", "predicted over measured", "or the inverse"], lines)
+
+
 def main():
     models = sorted(page.MEASUREMENTS.glob("model_*.csv"))
     text = page.markdown(["device", "layers", "schedules", "rank correlation", "predicted over measured, or the inverse: median",
                           "first choice over the best", "its worst layer"], map(device_row, models))
     text += "\n" + page.markdown(["device", "layers of networks", "schedules", "best timed over first choice, geometric mean", "layers below 0.85"],
                                  map(search_row, sorted(page.MEASUREMENTS.glob("search_*.csv"))))
+    text += "".join(map(choices_section, sorted(page.MEASUREMENTS.glob("choices_*.csv"))))
     page.write_section("cost_model.md", "model_accuracy.py", text)
     page.write_section("measurements/model_accuracy.md", "model_accuracy.py", "".join(map(device_section, models)),
                        "# The cost model beside the clock, by layer\n\n`docs/cost_model.md` says what was measured and how.\n\n")

@@ -29,6 +29,7 @@ public:
   void free_device_memory() { timed_.reset(); }
 
   const schedule::Schedule &model_choice() const { return search_.model_choice(); }
+  const schedule::Schedule &best() const { return best_; }
   double model_seconds() const { return model_seconds_; }
   double best_seconds() const { return model_seconds_ * ratio_; }
   std::size_t tried() const { return tried_; }
