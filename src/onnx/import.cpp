@@ -14,6 +14,7 @@
 #include "onnx/constants.h"
 #include "onnx/export.h"
 #include "onnx/fold_norms.h"
+#include "onnx/fused_nodes.h"
 #include "onnx/graph.h"
 #include "onnx/inline.h"
 #include "onnx/merged_parameters.h"
@@ -200,6 +201,7 @@ struct Model::State {
   explicit State(ModelFile given) : file(std::move(given)) {
     inline_functions(file.model);
     expand_quantized_nodes(file.model);
+    expand_fused_nodes(file.model);
     separate_merged_parameters(file);
     const onnx::GraphProto &proto = file.model.graph();
     const std::set<std::string> known = initializer_names(proto);

@@ -121,7 +121,8 @@ constexpr Operator kOperators[] = {
     {"IsNaN", 9, kNow, import_unary, "", "is_nan"},
     {"LRN", 1, kNow, import_lrn, "alpha beta bias size"},
     {"LSTM", 7, kNow, import_lstm, kRecurrent, "", 3},
-    {"LayerNormalization", 17, kNow, import_layer_norm, "axis epsilon stash_type=1", "", 3},
+    // Since 17; onnxruntime's optimiser writes it, and the one behind Sign, into files of any opset.
+    {"LayerNormalization", 1, kNow, import_layer_norm, "axis epsilon stash_type=1", "", 3},
     {"LeakyRelu", 1, kNow, import_unary, "alpha consumed_inputs", "leaky_relu"},
     {"Less", 1, kNow, import_binary, kBinary, "less"},
     {"LessOrEqual", 12, kNow, import_binary, "", "less_or_equal"},
@@ -190,6 +191,7 @@ constexpr Operator kOperators[] = {
     {"Shrink", 9, kNow, import_unary, "bias lambd", "shrink"},
     {"Sigmoid", 1, kNow, import_unary, "consumed_inputs", "sigmoid"},
     {"Sign", 9, kNow, import_unary, "", "sign"},
+    {"SimplifiedLayerNormalization", 1, kNow, import_rms_norm, "axis epsilon stash_type=1"},
     {"Sin", 7, kNow, import_unary, "", "sin"},
     {"Sinh", 9, kNow, import_unary, "", "sinh"},
     {"Size", 1, kNow, import_size},

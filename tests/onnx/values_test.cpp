@@ -24,7 +24,7 @@ struct Operand {
 };
 
 struct Case {
-  std::string op;
+  std::string op; // with its domain in front, "com.microsoft:Gelu", where it is another than ONNX's
   std::int64_t opset;
   std::vector<Operand> operands;
   std::vector<AttributeProto> attributes;
@@ -41,6 +41,15 @@ AttributeProto word(const std::string &name, const std::string &value) {
   return attribute(name, value);
 }
 AttributeProto ints(const std::string &name, const Dims &values) { return attribute(name, values); }
+
+AttributeProto reals(const std::string &name, const List &values) {
+  AttributeProto list;
+  list.set_name(name);
+  list.set_type(AttributeProto::FLOATS);
+  for (const double value : values)
+    list.add_floats(static_cast<float>(value));
+  return list;
+}
 
 Operand floats(Dims dims, List values) { return {std::move(dims), std::move(values)}; }
 Operand integers(Dims dims, List values) {
@@ -90,8 +99,10 @@ TEST_P(OperatorValue, is_right) {
   results.push_back("y");
   if (c.position > 0)
     results[0] = "first";
-  const program::Program program =
-      import(model.node(c.op, names, results, c.attributes).output("y"), options);
+  model.node(c.op.substr(c.op.find(':') + 1), names, results, c.attributes).output("y");
+  if (const std::size_t end = c.op.find(':'); end != std::string::npos)
+    model.proto.mutable_graph()->mutable_node(0)->set_domain(c.op.substr(0, end));
+  const program::Program program = import(model, options);
   const auto got = nest::evaluate_program(program, inputs).front();
   ASSERT_EQ(program::elems(got.shape), static_cast<std::int64_t>(c.result.size()));
   for (std::size_t i = 0; i < c.result.size(); ++i) {
@@ -349,6 +360,60 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{
                         "Compress", 11, {kSix, list({0, 1, 1})}, {number("axis", 1)}, {2, 3, 5, 6}},
                     Case{"Compress", 11, {kSix, list({0, 1, 1, 0, 1})}, {}, {2, 3, 5}}));
+
+// What onnxruntime 1.32 computes.
+const Operand kThree = floats({3}, {-1, 0.5, 2});
+const Operand kRow = floats({1, 1, 4}, {1, -2, 3, 4});
+const Operand kSlope = floats({1, 1, 2}, {1, -1});
+const Operand kSquare = floats({2, 2}, {1, 0, -3, 1});
+
+INSTANTIATE_TEST_SUITE_P(
+    Fused, OperatorValue,
+    testing::Values(
+        Case{"com.microsoft:FusedConv",
+             17,
+             {kRow, kSlope, floats({1}, {0.5}), floats({1, 1, 3}, {1, 2, 3})},
+             {word("activation", "Relu")},
+             {4.5, 0, 2.5}},
+        Case{"com.microsoft:FusedConv",
+             17,
+             {kRow, kSlope},
+             {word("activation", "Clip"), reals("activation_params", {-1, 2})},
+             {2, -1, -1}},
+        Case{"com.microsoft:FusedGemm",
+             17,
+             {floats({1, 2}, {1, 2}), kSquare, floats({2}, {1, -1})},
+             {word("activation", "LeakyRelu"), attribute("activation_alpha", 0.5)},
+             {-2, 1}},
+        Case{"com.microsoft:FusedMatMul",
+             17,
+             {floats({2, 2}, {1, 2, 3, 4}), kSquare},
+             {number("transA", 1), number("transB", 1), attribute("alpha", 0.5)},
+             {0.5, 0, 1, -1}},
+        Case{"com.microsoft:Gelu", 17, {kThree}, {}, {-0.1586553, 0.3457312, 1.9545}},
+        Case{"com.microsoft:FastGelu", 17, {kThree}, {}, {-0.158808, 0.345714, 1.954598}},
+        Case{"com.microsoft:QuickGelu", 17, {kThree}, {}, {-0.1542042, 0.3503884, 1.935659}},
+        Case{"com.microsoft:BiasGelu",
+             17,
+             {kThree, floats({3}, {1, 0, 1})},
+             {},
+             {0, 0.3457312, 2.99595}},
+        Case{"com.microsoft:SkipLayerNormalization",
+             17,
+             {floats({1, 1, 3}, {1, 2, 3}), floats({1, 1, 3}, {0, 1, 5}), floats({3}, {1, 2, 1}),
+              floats({3}, {0, 1, 0}), floats({3}, {1, 0, 0})},
+             {attribute("epsilon", 1e-5)},
+             {-0.8890003, -0.01600039, 1.397}},
+        Case{"LayerNormalization",
+             13,
+             {floats({1, 2}, {1, 3}), floats({2}, {1, 2})},
+             {},
+             {-0.999995, 1.99999}},
+        Case{"SimplifiedLayerNormalization",
+             13,
+             {floats({1, 2}, {3, 4}), floats({2}, {1, 2})},
+             {},
+             {3 / std::sqrt(12.50001), 8 / std::sqrt(12.50001)}}));
 
 const Operand kNothing = floats({2, 0}, {});
 
