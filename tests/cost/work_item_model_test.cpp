@@ -64,6 +64,27 @@ double reason(const Estimate &estimate, const std::string &what) {
 constexpr const char *kStaged = "  tile m:64 y:1 x:28 c:8\n  lane m:64\n  reg x:4\n"
                                 "  loop y x m c r s\n  stage 0 at c\n  pack 1\n";
 
+// Four warps of a block read the same coefficients of channels, and blocks that follow them do.
+TEST(WorkItemModel, CoefficientsThatWarpsShareComeFromTheSecondLevelOnce) {
+  const nest::Nest map = nest::parse_nest("nest map {\n"
+                                          "  index p 401408, c 256\n"
+                                          "  slot 0 f16 102760448, 1 f32 256, 2 f16 102760448\n"
+                                          "  acc f16 = assign\n"
+                                          "  out 2 + 0 [p:401408*256, c:256*1]\n"
+                                          "  extra 0 + 0 [p:401408*256, c:256*1]\n"
+                                          "  extra 1 + 0 [c:256*1]\n"
+                                          "  post f16(f32($0) * $1)\n}\n");
+  const auto predicted = [&](const std::string &lines) {
+    return predict(map, schedule::parse_schedule(map, "schedule t workitem\n" + lines), gpu());
+  };
+  const Estimate wide = predicted("  tile p:8 c:256\n  lane p:4 c:32\n  vec c:8\n  reg p:2\n  loop c p\n");
+  const Estimate narrow = predicted("  tile p:14 c:64\n  lane c:64\n  reg p:14\n  loop c p\n");
+  const double rows = 8 * 256 * 2 * 2; // bytes that a block reads and writes of its rows
+  const double second_level = reason(wide, "second-level cache") * gpu().rates.l2_bytes_per_cycle;
+  EXPECT_NEAR(second_level, rows, 16);
+  EXPECT_LT(wide.seconds, narrow.seconds);
+}
+
 // A row of devices/ with a rate of its own, beside the one that it takes the others from.
 TEST(WorkItemModel, ARowsOwnRateChangesThePrediction) {
   const std::filesystem::path folder =

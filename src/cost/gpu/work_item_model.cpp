@@ -75,6 +75,8 @@ private:
   double result_slots() const;
   double term_slots() const;
   double product_slots() const;
+  double first_level() const;
+  double missed(const Operand &extra, double asked) const;
   void add_operands(Block &block) const;
   void add_results(Block &block) const;
   void add_lane_rounds(Block &block) const;
@@ -115,6 +117,13 @@ double WorkItemModel::memory_bytes(const Operand &input) const {
   return unique_bytes(input);
 }
 
+// Bytes of the first-level cache that a block has for itself.
+double WorkItemModel::first_level() const {
+  return std::max(16384.0,
+                  static_cast<double>(target_.l1_bytes) - resident_blocks() * local_bytes()) /
+         resident_blocks();
+}
+
 // An input that every work-item reads from global memory: through the first-level cache, which
 // keeps what the block's next reduced points read if that fits.
 void WorkItemModel::add_direct(int input, Block &block) const {
@@ -142,10 +151,7 @@ void WorkItemModel::add_direct(int input, Block &block) const {
     loops.push_back({*i, is_output(nest_, *i) ? static_cast<double>(schedule_.splits[*i].tile /
                                                                     schedule_.splits[*i].step())
                                               : std::max(1.0, extent(*i) / spans[*i])});
-  const double cache =
-      std::max(16384.0, static_cast<double>(target_.l1_bytes) - resident_blocks() * local_bytes()) /
-      resident_blocks();
-  const double missed = traffic({stream}, spans, loops, {cache}).front();
+  const double missed = traffic({stream}, spans, loops, {first_level()}).front();
   block.miss_bytes += !is_near_.empty() && is_near_[at(input)] ? 0 : missed;
   const double asked = points * reads * access.sectors * target_.sector_bytes;
   const double latency =
@@ -258,6 +264,24 @@ void WorkItemModel::add_turned(double results, Block &block) const {
                               rates_.local_latency_cycles);
 }
 
+// Bytes of an extra that come from the second level, of `asked`: what several warps of a block read
+// comes once where it fits the first level, and what is small as a whole once per multiprocessor.
+double WorkItemModel::missed(const Operand &extra, double asked) const {
+  Stream stream(walked_dims(nest_, extra), nest_.indices.size(),
+                static_cast<double>(size_bytes(type_of(nest_, extra))));
+  stream.line_bytes = target_.sector_bytes;
+  Spans spans(nest_.indices.size(), 1);
+  for (const IndexId i : output_indices(nest_))
+    spans[i] = std::min(extent(i), static_cast<double>(schedule_.splits[i].tile));
+  const double of_block = stream.bytes(spans);
+  if (of_block > first_level())
+    return asked;
+  const double whole = unique_bytes(extra);
+  const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
+  const double kept = std::ceil(blocks / std::max(1, target_.compute_units)); // blocks that share it
+  return std::min({asked, of_block, whole > first_level() ? of_block : whole / kept});
+}
+
 // What a map reads, a vector at a time.
 void WorkItemModel::add_operands(Block &block) const {
   for (const Operand &extra : nest_.extras) {
@@ -265,7 +289,7 @@ void WorkItemModel::add_operands(Block &block) const {
     const double reads = steps() * vectors(extra);
     block.issue += reads * access.requests;
     block.wavefronts += reads * access.sectors / 4;
-    block.miss_bytes += reads * access.sectors * target_.sector_bytes;
+    block.miss_bytes += missed(extra, reads * access.sectors * target_.sector_bytes);
   }
 }
 
