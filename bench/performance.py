@@ -87,7 +87,7 @@ def other_steps():
             newest[row["network"], row["batch"], row["type"]] = [
                 row["network"], row["batch"], row["type"], spread(row, "ms"), row["mb"], best["who"], best["ms"], best["mb"],
                 f"{float(best['ms']) / float(row['ms']):.2f}"]
-    return (f"\nSteps of other networks and types, on H200s ({of('training_h200.csv')} says at which commits; PyTorch's compiled form was not run):\n\n" +
+    return (f"\nSteps of other networks and types, on H200s ({of('training_h200.csv')} says at which commits, and which of PyTorch's forms were run):\n\n" +
             markdown(["network", "batch", "type", "ms (p10–p90)", "MB", "PyTorch", "its ms", "its MB", "ratio"], newest.values()))
 
 
