@@ -94,6 +94,8 @@ bool applies(ScalarOp op, DType type) {
     return true;
   if (rounded_type(op))
     return type == DType::F32;
+  if (op == ScalarOp::Coarse)
+    return is_float(type);
   const bool logic = op == ScalarOp::And || op == ScalarOp::Or || op == ScalarOp::Not;
   if (row(op).is_comparison)
     return !logic || type == DType::Bool;
