@@ -77,7 +77,8 @@ TEST(WorkItemModel, CoefficientsThatWarpsShareComeFromTheSecondLevelOnce) {
   const auto predicted = [&](const std::string &lines) {
     return predict(map, schedule::parse_schedule(map, "schedule t workitem\n" + lines), gpu());
   };
-  const Estimate wide = predicted("  tile p:8 c:256\n  lane p:4 c:32\n  vec c:8\n  reg p:2\n  loop c p\n");
+  const Estimate wide =
+      predicted("  tile p:8 c:256\n  lane p:4 c:32\n  vec c:8\n  reg p:2\n  loop c p\n");
   const Estimate narrow = predicted("  tile p:14 c:64\n  lane c:64\n  reg p:14\n  loop c p\n");
   const double rows = 8 * 256 * 2 * 2; // bytes that a block reads and writes of its rows
   const double second_level = reason(wide, "second-level cache") * gpu().rates.l2_bytes_per_cycle;

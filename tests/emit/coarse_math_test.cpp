@@ -98,7 +98,8 @@ TEST(CoarseMath, GoesThroughQuotientsAndCasts) {
 }
 
 TEST(CoarseMath, IsWhereAnExpressionSaysSo) {
-  const std::string text = cuda_text("f32", "coarse(exp(x[lane * 8 .. 8])) + exp(x[lane * 8 .. 8])");
+  const std::string text =
+      cuda_text("f32", "coarse(exp(x[lane * 8 .. 8])) + exp(x[lane * 8 .. 8])");
   EXPECT_NE(text.find("tf_coarse_exp("), std::string::npos) << text;
   EXPECT_NE(text.find(" exp("), std::string::npos) << text;
   EXPECT_EQ(text.find("coarse("), std::string::npos) << text;

@@ -44,7 +44,8 @@ TEST(HeldIntegers, StayFloats) {
 }
 
 TEST(HeldIntegers, OthersStayWhatTheyAre) {
-  for (const char *text : {"u8(round($0))", "i32($1) + -113", "f32(u8($0))", "f32(i32($1) + 5000000)"})
+  for (const char *text :
+       {"u8(round($0))", "i32($1) + -113", "f32(u8($0))", "f32(i32($1) + 5000000)"})
     EXPECT_EQ(to_text(held_integers(read(text))), text);
 }
 

@@ -278,7 +278,8 @@ double WorkItemModel::missed(const Operand &extra, double asked) const {
     return asked;
   const double whole = unique_bytes(extra);
   const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
-  const double kept = std::ceil(blocks / std::max(1, target_.compute_units)); // blocks that share it
+  const double kept =
+      std::ceil(blocks / std::max(1, target_.compute_units)); // blocks that share it
   return std::min({asked, of_block, whole > first_level() ? of_block : whole / kept});
 }
 

@@ -272,7 +272,8 @@ bool is_whole(ExprRef expr) {
   if (const kernel::Scalar *sum = kernel::call_of(expr, ScalarOp::Add))
     return is_whole(sum->args[0]) && is_whole(sum->args[1]);
   const ExprRef rounded = kernel::rounded_by_sums(expr);
-  const std::optional<kernel::Held> held = rounded != nullptr ? kernel::held(rounded) : std::nullopt;
+  const std::optional<kernel::Held> held =
+      rounded != nullptr ? kernel::held(rounded) : std::nullopt;
   return held && std::fabs(held->low) <= kLargest && std::fabs(held->high) <= kLargest;
 }
 

@@ -43,10 +43,10 @@ double half_ulps(ScalarOp op) {
 
 bool is_exact(const Expr &expr) {
   return !is_float(expr.type) || row(expr.op).is_comparison ||
-         is_one_of(expr.op, {ScalarOp::Neg, ScalarOp::Abs, ScalarOp::Floor, ScalarOp::Ceil,
-                             ScalarOp::Round, ScalarOp::Max, ScalarOp::Min, ScalarOp::Mod,
-                             ScalarOp::Select, ScalarOp::RoundF16, ScalarOp::RoundBF16,
-                             ScalarOp::Coarse});
+         is_one_of(expr.op,
+                   {ScalarOp::Neg, ScalarOp::Abs, ScalarOp::Floor, ScalarOp::Ceil, ScalarOp::Round,
+                    ScalarOp::Max, ScalarOp::Min, ScalarOp::Mod, ScalarOp::Select,
+                    ScalarOp::RoundF16, ScalarOp::RoundBF16, ScalarOp::Coarse});
 }
 
 // What an operation may miss beyond half_ulps where it is coarse: a part of the result, of erf also
