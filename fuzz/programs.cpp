@@ -33,7 +33,7 @@ public:
       if (!attribute.value || below(2) == 0)
         attributes[attribute.name] = number();
     result.outputs =
-        tile::instantiate(table, function_.name, result.inputs, attributes, result, "");
+        tile::instantiate(table, function_.name, result.inputs, attributes, {result, ""});
     return result;
   }
 
