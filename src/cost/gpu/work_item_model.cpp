@@ -76,7 +76,7 @@ private:
   double term_slots() const;
   double product_slots() const;
   double first_level() const;
-  double missed(const Operand &extra, double asked) const;
+  double missed_bytes(const Operand &extra, double asked) const;
   void add_operands(Block &block) const;
   void add_results(Block &block) const;
   void add_lane_rounds(Block &block) const;
@@ -266,7 +266,7 @@ void WorkItemModel::add_turned(double results, Block &block) const {
 
 // Bytes of an extra that come from the second level, of `asked`: what several warps of a block read
 // comes once where it fits the first level, and what is small as a whole once per multiprocessor.
-double WorkItemModel::missed(const Operand &extra, double asked) const {
+double WorkItemModel::missed_bytes(const Operand &extra, double asked) const {
   Stream stream(walked_dims(nest_, extra), nest_.indices.size(),
                 static_cast<double>(size_bytes(type_of(nest_, extra))));
   stream.line_bytes = target_.sector_bytes;
@@ -290,7 +290,7 @@ void WorkItemModel::add_operands(Block &block) const {
     const double reads = steps() * vectors(extra);
     block.issue += reads * access.requests;
     block.wavefronts += reads * access.sectors / 4;
-    block.miss_bytes += missed(extra, reads * access.sectors * target_.sector_bytes);
+    block.miss_bytes += missed_bytes(extra, reads * access.sectors * target_.sector_bytes);
   }
 }
 
