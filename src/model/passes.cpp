@@ -16,6 +16,7 @@
 #include "program/rewrite/compose_maps.h"
 #include "program/rewrite/join_groups.h"
 #include "program/rewrite/join_sums.h"
+#include "program/rewrite/mask_winners.h"
 #include "program/rewrite/merge_sums.h"
 #include "program/rewrite/pad_channels.h"
 #include "program/rewrite/read_broadcast.h"
@@ -44,6 +45,7 @@ Program narrow_integers(const Program &in, const PassInput &) {
 Program share_concatenations(const Program &in, const PassInput &) {
   return program::share_concatenations(in);
 }
+Program mask_winners(const Program &in, const PassInput &) { return program::mask_winners(in); }
 Program drop_dead(const Program &in, const PassInput &) { return program::drop_dead(in); }
 
 Program rewrite(const Program &in, const PassInput &with) {
@@ -92,6 +94,7 @@ constexpr ProgramPass kPasses[] = {
     {"fold_constants", PassStage::Simplify, "", fold_constants}, // scaled weights
     {"narrow_integers", PassStage::Simplify, "", narrow_integers},
     {"share_concatenations", PassStage::Simplify, "", share_concatenations},
+    {"mask_winners", PassStage::Simplify, "", mask_winners},
     {"drop_dead", PassStage::Simplify, "", drop_dead},
     {kWithPrecision, PassStage::Precision, kByPrecision, nullptr},
     {"rewrite", PassStage::Rewrite, kByAlgorithm, rewrite},

@@ -82,7 +82,7 @@ TEST(ProgramPasses, AreLeftOutUnlessNeeded) {
   EXPECT_NE(unknown.find("there is no pass 'fold'"), std::string::npos) << unknown;
   EXPECT_NE(unknown.find(
                 "integer_products, fold_constants, absorb_movement, fold_scales, narrow_integers, "
-                "share_concatenations, drop_dead"),
+                "share_concatenations, mask_winners, drop_dead"),
             std::string::npos)
       << unknown;
   EXPECT_EQ(unknown.find("choose_layout"), std::string::npos) << unknown;
@@ -95,7 +95,7 @@ TEST(ProgramPasses, SimplifyInOrder) {
   EXPECT_EQ(names_in(passes),
             (std::vector<std::string>{"integer_products", "fold_constants", "absorb_movement",
                                       "fold_scales", "narrow_integers", "share_concatenations",
-                                      "drop_dead"}));
+                                      "mask_winners", "drop_dead"}));
   EXPECT_EQ(passes.times()[0].changes, 0);
   EXPECT_EQ(passes.times()[1].runs, 2);
   EXPECT_EQ(passes.times()[1].changes, 1);
@@ -163,8 +163,8 @@ TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
   EXPECT_EQ(names_in(passes),
             (std::vector<std::string>{"integer_products", "fold_constants", "absorb_movement",
                                       "fold_scales", "narrow_integers", "share_concatenations",
-                                      "drop_dead", "rewrite", "read_broadcast", "compose_maps",
-                                      "join_sums", "merge_sums", "join_groups",
+                                      "mask_winners", "drop_dead", "rewrite", "read_broadcast",
+                                      "compose_maps", "join_sums", "merge_sums", "join_groups",
                                       "widen_first_layers", "store_filters", "pad_channels"}));
 }
 
