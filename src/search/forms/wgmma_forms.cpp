@@ -250,7 +250,7 @@ std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Ta
 // Appends those of every schedule for which the target's compiler leaves registers, or `in_turn` of
 // groups in turn alone: these may be faster, as one multiplies meanwhile.
 void add_ahead(const Nest &nest, const Target &target, bool in_turn, std::vector<Schedule> &found) {
-  constexpr int kLeastRing = 3; // a shallower one waits for each copy
+  constexpr int kLeastRing = 3; // a shallower one waits for each copy, unless a tile has no more
   const std::size_t count = nest.extras.empty() ? 0 : found.size();
   const bool is_wide =
       has(target, Quirk::WideAheadSpills) && size_bytes(type_of(nest, nest.out)) == 4;
@@ -261,7 +261,9 @@ void add_ahead(const Nest &nest, const Target &target, bool in_turn, std::vector
     for (int buffers = 2 * instances;
          buffers > 0 && !(is_wide && found[i].store == schedule::Store::Tma); buffers /= 2)
       if (auto ahead = with_ahead(nest, found[i], target, buffers);
-          ahead && (halo_stages(found[i]) > 0 || step_stages(*ahead) >= kLeastRing))
+          ahead && (halo_stages(found[i]) > 0 ||
+                    step_stages(*ahead) >=
+                        std::min<std::int64_t>(kLeastRing, core_steps(gemm_of(nest, *ahead)))))
         found.push_back(*std::move(ahead));
   }
 }
