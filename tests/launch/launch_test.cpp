@@ -129,8 +129,7 @@ TEST(Launch, RefusalsSayWhy) {
   EXPECT_EQ(placed(Place::Between),
             "part 1: its points do not lie beside results of the first part");
   EXPECT_EQ(placed(Place::InStep), "part 1: it is not multiplied as the first part is");
-  EXPECT_EQ(placed(Place::Following),
-            "part 1: only maps that need no local memory follow each other");
+  EXPECT_EQ(placed(Place::Following), "part 1: two parts write one tensor");
 }
 
 TEST(Launch, JoinsWalkTheirTiles) {

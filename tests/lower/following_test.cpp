@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps that follow those that they read the results of, in one kernel, on the simulator, also where
-// next values lie in the place of the last.
+// Maps and reductions that follow those that they read the results of, and classes of one gradient, in
+// one kernel, on the simulator, also where next values lie in the place of the last.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/index.h"
@@ -17,7 +18,6 @@
 #include "search/network/launches.h"
 #include "search/pick.h"
 #include "target/rows.h"
-
 
 namespace tilefuse::lower {
 namespace {
@@ -45,7 +45,9 @@ constexpr const char *kStep = R"(program "step" {
 
 struct Step {
   Step(const std::string &row, Sharing sharing, const std::string &text = kStep)
-      : target(testing::target_row(row)), stored(program::assign_storage(program::parse_program(text))) {
+      : Step(testing::target_row(row), sharing, text) {}
+  Step(Target on, Sharing sharing, const std::string &text)
+      : target(std::move(on)), stored(program::assign_storage(program::parse_program(text))) {
     std::vector<launch::Part> kernels;
     for (poly::PlacedGroup &placed : poly::make_groups(stored, {.level = poly::FuseLevel::None})) {
       schedule::Schedule schedule = search::pick(placed.group.anchor, target);
@@ -131,6 +133,68 @@ TEST(Following, OtherPointsDoNot) {
   EXPECT_EQ(launches("  %2 \"t\" : f32[64, 64] = assign[i, j](%1[j, i]) -> [i, j]\n  output %1\n"
                      "  output %2"),
             2U);
+}
+
+// A max-pool, something small between, its winners, and what goes to them: four classes of pixels.
+constexpr const char *kPool = R"(program "pool" {
+  input %0 "x" : f32[2, 10, 10, 16]
+  input %1 "dy" : f32[2, 5, 5, 16]
+  input %2 "rank" : f32[3, 3]
+  %3 "y" : f32[2, 5, 5, 16] = max[n, y, x, c, j, i](%0[n, 2*y + j - 1, 2*x + i - 1, c]) -> [n, y, x, c] where 0 <= j < 3, 0 <= i < 3
+  %4 "z" : f32[2, 5, 5, 16] = map[%1](2.0*$0)
+  %5 "winner" : f32[2, 5, 5, 16] = max[n, y, x, c, j, i](%0[n, 2*y + j - 1, 2*x + i - 1, c] == %3[n, y, x, c] ? %2[j, i]) -> [n, y, x, c] where 0 <= j < 3, 0 <= i < 3
+  %6 "dx" : f32[2, 10, 10, 16] = sum[n, y, x, c, j, i](%5[n, y, x, c] == %2[j, i] ? %4[n, y, x, c]) -> [n, 2*y + j - 1, 2*x + i - 1, c] where 0 <= j < 3, 0 <= i < 3
+  output %3
+  output %6
+}
+)";
+
+// What is in every buffer of the pool's program behind its launches.
+std::vector<std::vector<float>> pooled(const Step &step) {
+  std::vector<std::vector<float>> values;
+  for (const program::Buffer &buffer : step.stored.buffers) {
+    values.emplace_back(static_cast<std::size_t>(buffer.elems));
+    for (std::size_t i = 0; i < values.back().size(); ++i)
+      values.back()[i] = static_cast<float>(i * 7919 % 13);
+  }
+  std::vector<float> &ranks = values[at(step.buffer(2))];
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    ranks[i] = static_cast<float>(ranks.size() - i);
+  for (const launch::Launch &launch : step.launches) {
+    std::vector<std::span<std::byte>> args;
+    for (const launch::Argument &argument : launch::arguments(launch).all)
+      args.push_back(std::as_writable_bytes(std::span(values[at(buffer_of(launch, argument))])));
+    kernel::simulate(lower_launch(launch, step.target), args,
+                     {.target = step.target, .count = false});
+  }
+  return values;
+}
+
+Target narrow(const std::string &row) {
+  Target target = testing::target_row(row);
+  target.compute_units = 1;
+  target.rates.unit_items = 32;
+  return target;
+}
+
+TEST(Following, WinnersAndClassesOfTheirGradient) {
+  for (const char *row : {"cuda_sm90", "opencl_gpu"}) {
+    const Step step(narrow(row), Sharing::Any, kPool);
+    ASSERT_EQ(step.launches.size(), 3U) << row;
+    ASSERT_EQ(step.launches[0].parts.size(), 2U) << row;
+    EXPECT_EQ(step.launches[0].parts[1].place, Place::Following) << row;
+    ASSERT_EQ(step.launches[2].parts.size(), 4U) << row;
+    EXPECT_EQ(step.launches[2].parts[3].place, Place::Following) << row;
+    EXPECT_EQ(pooled(step), pooled({narrow(row), Sharing::None, kPool})) << row;
+  }
+}
+
+// One launch of few blocks would leave multiprocessors idle.
+TEST(Following, OfFewBlocksNoneDoes) {
+  const Step step("cuda_sm90", Sharing::Any, kPool);
+  for (const launch::Launch &launch : step.launches)
+    for (const launch::Part &part : launch.parts)
+      EXPECT_NE(part.place, Place::Following);
 }
 
 } // namespace

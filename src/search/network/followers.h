@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maps that follow, in its launch, the one whose results they read (launch/following.h), by one
-// schedule for all. Indices that one of them walks as one, since nothing that it reads lies otherwise,
-// are split as the other has them.
+// Kernels that follow, in its launch, the one whose results they read (launch/following.h): maps by
+// one schedule for all, whose indices, where one of them walks as one what nothing that it reads
+// keeps apart, are split as the other has them; reductions by the first one's schedule of results.
 #pragma once
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "launch/launch.h"
 #include "target/target.h"
@@ -17,5 +18,14 @@ namespace tilefuse::search {
 // Returns what is behind the last of them.
 std::size_t add_followers(launch::Launch &launch, std::span<const launch::Part> kernels,
                           std::size_t next, const Target &target);
+
+// Lets a reduction that reads what the kernel at `begin` stores and what that reads follow it, from
+// where nothing between them stands in the way: the winners of a maximum. It leaves the list.
+void add_reduction(launch::Launch &launch, std::vector<launch::Part> &kernels, std::size_t begin,
+                   const Target &target);
+
+// Whether a class of one statement follows those of a launch, whose first part keeps all
+// multiprocessors busy: it is added, with the schedule of results of the first.
+bool add_class(launch::Launch &launch, const launch::Part &part, const Target &target);
 
 } // namespace tilefuse::search

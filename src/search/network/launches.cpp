@@ -91,6 +91,8 @@ private:
   }
 
   bool add(Launch &launch, Part &part) const {
+    if (add_class(launch, part, target_))
+      return true;
     part.place = place(launch.parts[0], part);
     const bool fits = !launch::wrong_beside(launch, part, target_);
     if (fits)
@@ -175,6 +177,8 @@ std::vector<Launch> choose_launches(std::vector<Part> kernels, const Target &tar
     if (end - begin == 1) {
       launches.push_back(moves ? with_small(kernels, begin, target, pick)
                                : Launch{{std::move(kernels[begin])}});
+      if (moves)
+        add_reduction(launches.back(), kernels, begin, target);
       if (sharing == Sharing::InOrder)
         end = add_followers(launches.back(), kernels, end, target);
     } else {
