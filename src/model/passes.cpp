@@ -22,6 +22,7 @@
 #include "program/rewrite/read_broadcast.h"
 #include "program/rewrite/rewrite.h"
 #include "program/rewrite/share_concatenations.h"
+#include "program/rewrite/sum_winners.h"
 #include "search/network/filter_choice.h"
 #include "search/network/first_layer_choice.h"
 #include "target/features.h"
@@ -57,6 +58,8 @@ Program read_broadcast(const Program &in, const PassInput &) { return program::r
 Program compose_maps(const Program &in, const PassInput &) { return program::compose_maps(in); }
 
 Program join_sums(const Program &in, const PassInput &) { return program::join_sums(in); }
+
+Program sum_winners(const Program &in, const PassInput &) { return program::sum_winners(in); }
 
 Program merge_sums(const Program &in, const PassInput &with) {
   return with.target->lanes == LaneKind::WorkItem ? program::merge_sums(in) : in;
@@ -103,6 +106,7 @@ constexpr ProgramPass kPasses[] = {
     {"read_broadcast", PassStage::Compose, "", read_broadcast},
     {"compose_maps", PassStage::Compose, "", compose_maps},
     {"join_sums", PassStage::Compose, "", join_sums},
+    {"sum_winners", PassStage::Compose, "", sum_winners},
     {"merge_sums", PassStage::Compose, "", merge_sums},
     {"join_groups", PassStage::LayOut, "", join_groups},
     {"widen_first_layers", PassStage::LayOut, "", widen_first_layers},
