@@ -16,7 +16,8 @@
 // Small kernels that do not depend on each other share a launch too (small_launches.h).
 //
 // Where kernels must stay in order, maps follow those that they read the results of, point by point
-// (launch/following.h), as an optimiser's do.
+// (launch/following.h), as an optimiser's do; else reductions follow so, and classes without a matrix
+// instruction each other, where the first part keeps all multiprocessors busy.
 //
 // Parts of a reduction and their join are one launch where search/split says so and a schedule of
 // the parts allows it (schedule/tile_join.h).
