@@ -69,7 +69,8 @@ void time_file(const Options &options, const std::string &file, runtime::Device 
     schedules.push_back(legal_schedule(group, texts[i], file, device.target()));
   if (options.top > 0)
     for (search::Candidate &each : search::candidates(group.anchor, device.target(), options.top))
-      schedules.push_back(std::move(each.schedule));
+      if (!illegal(group, each.schedule, device.target())) // candidates are the anchor's
+        schedules.push_back(std::move(each.schedule));
   TimedKernels kernels(group, schedules, device);
   std::vector<Samples> samples(kernels.size());
   for (int round = -1; round < options.rounds; ++round) // the first is not counted

@@ -43,5 +43,22 @@ TEST(CudaVectors, PartsOfOtherRowsAreElements) {
   EXPECT_EQ(text.find("_part"), std::string::npos) << text;
 }
 
+TEST(CudaVectors, ExclusiveOrKeepsBitsThatAreZero) {
+  const auto has_wide = [](int bits) {
+    const Package package = make_cuda_emitter()->emit(kernel::parse_kernel(fmt::format(R"(
+kernel chunks blocks 1 block_size 32 {{
+  global const x f32[256]
+  global y f32[256]
+  y[lane * 4 .. 4] = x[bit_xor(lane * 4, {}) .. 4]
+}})",
+                                                                                       bits)),
+                                                      cuda_target());
+    expect_clean({package});
+    return body(package).find("tf_wide<4>(") != std::string::npos;
+  };
+  EXPECT_TRUE(has_wide(8));
+  EXPECT_FALSE(has_wide(2));
+}
+
 } // namespace
 } // namespace tilefuse::emit

@@ -25,6 +25,9 @@ std::int64_t of_scalar(const kernel::Scalar &node, const std::vector<std::int64_
   case ScalarOp::Min:
   case ScalarOp::Max:
     return std::gcd(arg(0), arg(1));
+  case ScalarOp::BitXor: // bits that are 0 in both
+    by = std::gcd(arg(0), arg(1));
+    return by & -by;
   case ScalarOp::Mul:
     return std::gcd(arg(0), kMostDivisor) * std::gcd(arg(1), kMostDivisor);
   case ScalarOp::Mod:

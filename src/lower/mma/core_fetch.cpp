@@ -8,10 +8,11 @@
 
 namespace tilefuse::lower {
 
+using schedule::kCoreColumns;
 using schedule::kCoreRows;
-using schedule::kStepBytes;
+using schedule::kHalfRows;
+using schedule::kPairs;
 using schedule::kWordGroup;
-using schedule::kWordRun;
 
 namespace {
 
@@ -20,51 +21,72 @@ constexpr std::int64_t kHalfDepth = 4; // words of one
 
 std::string name_of(const CoreSide &side) { return side.is_data() ? "data" : "filter"; }
 
-// Work-item (t, g) reads point t of each half of the depth, and run g of 32 pixels or channels.
+// Work-item (t, g) reads point t of each half of the depth: of the data 2 neighbours of row g, which
+// are 8 apart in a fragment, of the filter column g. Other fragments of the 32 lie in chunks that
+// differ in bits which are 0 here.
 CorePlace word_place(kernel::Builder &b, Stmts &list, const CoreSide &side, ExprRef item,
                      ExprRef first) {
   CorePlace place;
-  const ExprRef run = dealt_run(b, b.div(item, kHalfDepth));
+  const ExprRef own = b.div(item, kHalfDepth);
+  const ExprRef point = side.is_data() ? dealt_row(b, own)
+                                       : b.add(b.mul(b.div(own, 4), kWordGroup / 2), b.mod(own, 4));
   for (std::int64_t half = 0; half < kHalves; ++half) {
     const ExprRef row = b.add(b.mod(item, kHalfDepth), half * kHalfDepth);
-    const ExprRef chunk = swizzled(b, side.swizzle(), run, row);
-    const ExprRef inside = b.add(first, b.mul(chunk, side.chunk()));
+    const ExprRef chunk = swizzled(b, side.swizzle(), b.div(point, side.chunk()), row);
+    const ExprRef inside =
+        b.add(b.add(first, b.mul(chunk, side.chunk())), b.mod(point, side.chunk()));
     place.words[static_cast<std::size_t>(half)] =
         named(b, list, name_of(side) + "_word", b.add(b.mul(row, side.side().elems), inside));
   }
-  place.loaded = register_buffer(b, name_of(side) + "_loaded",
-                                 {b.kernel()[side.ring()].type.elem, 1}, kWordRun);
+  if (side.is_data())
+    place.loaded = register_buffer(b, name_of(side) + "_loaded",
+                                   {b.kernel()[side.ring()].type.elem, 1}, kPairs);
   return place;
 }
 
-// The fragments' value that word `word` of a load for 32 pixels or channels is.
-std::int64_t word_value(const CoreSide &side, std::int64_t group, std::int64_t half,
-                        std::int64_t word) {
-  if (!side.is_data())
-    return (group * kWordRun + word) * kHalves + half;
-  const std::int64_t of_pair = word % 2, rows = word / 2; // which fragment, and 8 rows down
-  return (group * 2 + of_pair) * kWordRun + rows + 2 * half;
-}
-
+// A load brings what stands in neighbouring registers of a fragment, or one word, so that none of
+// them is moved.
 StmtRef fetch_words(kernel::Builder &b, const CoreSide &side, const CorePlace &from,
                     const CoreStripe &at, BufferId to, std::int64_t stripes) {
   Stmts list;
   const std::int64_t row = at.step * kHalves * kHalfDepth * side.side().elems;
-  for (std::int64_t group = 0; group < stripes * kCoreRows / kWordGroup; ++group)
+  const std::int64_t points = side.is_data() ? kCoreRows : kCoreColumns;
+  const std::int64_t of_group = kWordGroup / points; // fragments
+  for (std::int64_t number = 0; number < stripes * kCoreRows / points; ++number)
     for (std::int64_t half = 0; half < kHalves; ++half) {
-      const ExprRef first = b.add(b.add(at.buffer, from.words[static_cast<std::size_t>(half)]),
-                                  row + group * kWordGroup);
-      list.push_back(b.store(from.loaded, 0, b.load(side.ring(), first, kWordRun)));
-      for (std::int64_t word = 0; word < kWordRun; ++word)
-        list.push_back(b.store(to, word_value(side, group, half, word), b.load(from.loaded, word)));
+      const std::int64_t apart = side.is_data() ? dealt_row(number, 0) : dealt_column(number);
+      const ExprRef word = b.scalar(ScalarOp::BitXor, {from.words[static_cast<std::size_t>(half)],
+                                                       b.integer(apart % kWordGroup)});
+      const ExprRef first = b.add(b.add(at.buffer, word), row + number / of_group * kWordGroup);
+      if (!side.is_data()) {
+        list.push_back(b.store(to, number * kHalves + half, b.load(side.ring(), first)));
+        continue;
+      }
+      list.push_back(b.store(from.loaded, 0, b.load(side.ring(), first, kPairs)));
+      for (std::int64_t down = 0; down < kPairs; ++down) // 8 rows each
+        list.push_back(
+            b.store(to, (number * kHalves + half) * kPairs + down, b.load(from.loaded, down)));
     }
   return b.block(std::move(list));
 }
 
 } // namespace
 
-ExprRef dealt_run(kernel::Builder &b, ExprRef eighth) {
-  return b.add(b.div(eighth, 2), b.mul(b.mod(eighth, 2), 4));
+ExprRef dealt_row(kernel::Builder &b, ExprRef eighth) {
+  return b.add(b.add(b.mul(b.div(eighth, 4), 4), b.mul(b.mod(b.div(eighth, 2), 2), kWordGroup / 2)),
+               b.mul(b.mod(eighth, 2), kPairs));
+}
+
+std::int64_t dealt_row(std::int64_t stripe, std::int64_t half) {
+  return stripe / 2 * kWordGroup + stripe % 2 * kHalfRows + half;
+}
+
+ExprRef dealt_column(kernel::Builder &b, ExprRef quarter) {
+  return b.add(b.mul(b.div(quarter, 2), kWordGroup / 2), b.mul(b.mod(quarter, 2), kPairs));
+}
+
+std::int64_t dealt_column(std::int64_t tile) {
+  return tile / 4 * kWordGroup + tile % 4 * (kCoreColumns / 2);
 }
 
 // The four 8 x 16-byte tiles of a stripe go down 16 pixels and then along the depth for the data,

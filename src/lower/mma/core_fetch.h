@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a warp reads what copies left in local memory (schedule/mma/core.h): a stripe of 16 pixels or
-// channels by 32 bytes of depth is one ldmatrix; two that lie turned in words of 4 bytes are two
-// loads of 4 neighbours.
+// channels by 32 bytes of depth is one ldmatrix; where it lies turned in words of 4 bytes, loads of
+// 2 neighbours for the data, of a word for the filter.
 #pragma once
 
 #include <array>
@@ -46,7 +46,13 @@ ExprRef core_fragment(kernel::Builder &build, const CoreSide &side, const Fragme
 StmtRef core_fetch_all(kernel::Builder &build, const CoreSide &side, const CorePlace &from,
                        const CoreStripe &at, BufferId to, std::int64_t stripes);
 
-// Of 8 work-items across, which 4 neighbours of 32 the one numbered `eighth` has.
-ExprRef dealt_run(kernel::Builder &build, ExprRef eighth);
+// How 32 rows or columns are dealt out where words are read (schedule/mma/core.h). Of the rows that
+// work-items of 8 numbers have in the first fragment, which is the one numbered `eighth`'s first; and
+// rows from there to one half of stripe number `stripe`.
+ExprRef dealt_row(kernel::Builder &build, ExprRef eighth);
+std::int64_t dealt_row(std::int64_t stripe, std::int64_t half);
+// The same of the first of 2 columns that work-items of 4 numbers have, and 8-column tiles.
+ExprRef dealt_column(kernel::Builder &build, ExprRef quarter);
+std::int64_t dealt_column(std::int64_t tile);
 
 } // namespace tilefuse::lower

@@ -33,6 +33,7 @@ public:
         columns_(is_wgmma_ ? end.tiles->plan().columns : roles_.channel_points), first_(cx_.origin),
         as_one_(cx_.member == poly::kAnchor && pixels_lie_as_one(cx_)),
         rows_dealt_(!is_wgmma_ && reads_words(cx_.gemm(), roles_.data)),
+        columns_dealt_(!is_wgmma_ && reads_words(cx_.gemm(), roles_.filter)),
         exchange_(schedule::exchange_of(cx_.gemm())) {}
 
   StmtRef build() {
@@ -69,6 +70,7 @@ private:
   const Positions first_;      // of each index, in a box
   const bool as_one_;          // pixels are stored to without being taken apart
   const bool rows_dealt_;      // to fragments of mma, as words are read
+  const bool columns_dealt_;   // likewise
   const schedule::Exchange exchange_;
   BufferId buffer_{-1};             // of results that warps exchange
   ExprRef give_{}, take_{};         // this work-item's first elements in it; its row in a box
@@ -90,9 +92,11 @@ private:
                   : integer(0);
     const ExprRef down = b_.div(item, of_row);
     const ExprRef along = b_.mod(item, of_row);
-    const ExprRef dealt = rows_dealt_ ? b_.mul(dealt_run(b_, down), schedule::kWordRun) : down;
+    const ExprRef dealt = rows_dealt_ ? dealt_row(b_, down) : down;
     const ExprRef rows = swapped ? b_.mul(along, 2) : b_.add(first, dealt);
-    const ExprRef columns = swapped ? b_.add(first, b_.mul(down, vec_)) : b_.mul(along, vec_);
+    const ExprRef columns = swapped          ? b_.add(first, b_.mul(down, vec_))
+                            : columns_dealt_ ? dealt_column(b_, along)
+                                             : b_.mul(along, vec_);
     row_ = named(b_, list, "row", b_.add(end_.first_row, rows));
     column_ = named(b_, list, "column", b_.add(end_.first_column, columns));
     if (end_.ahead != nullptr)
@@ -127,6 +131,8 @@ private:
   }
   // Its run number `q` in a row, where columns are dealt.
   Run run_at(std::int64_t block, std::int64_t half, std::int64_t q) const {
+    if (columns_dealt_)
+      return {b_.load(end_.acc, value_at(block, half, q), kPairs), value_at(block, half, q)};
     const std::int64_t first = is_wgmma_ ? value_at(block, half, 0) + q * vec_
                                          : value_at(block, half, q / kPairs * vec_) + q % kPairs;
     const std::int64_t step = is_wgmma_ ? 1 : kTileValues;
@@ -134,8 +140,7 @@ private:
   }
   // Rows from this work-item's first to that of one half of a block.
   std::int64_t row_at(std::int64_t block, std::int64_t half) const {
-    return rows_dealt_ ? block / 2 * schedule::kWordGroup + block % 2 + 2 * half
-                       : block * unit_ + half * kHalfRows;
+    return rows_dealt_ ? dealt_row(block, half) : block * unit_ + half * kHalfRows;
   }
 
   // What post-ops make of `acc`, some of their operands fetched ahead.
@@ -260,8 +265,10 @@ private:
   void store_row(std::int64_t block, std::int64_t half, std::int64_t first, std::int64_t count,
                  Stmts &list) {
     at_row(row_at(block, half), list, [&](Stmts &runs) {
-      for (std::int64_t q = first; q < first + count; ++q)
-        store_run(b_.add(column_, q * 4 * vec_), q * 4 * vec_, run_at(block, half, q), runs);
+      for (std::int64_t q = first; q < first + count; ++q) {
+        const std::int64_t apart = columns_dealt_ ? dealt_column(q) : q * 4 * vec_;
+        store_run(b_.add(column_, apart), apart, run_at(block, half, q), runs);
+      }
     });
   }
 

@@ -26,7 +26,7 @@ constexpr std::int64_t kBlockBytes = 32;    // of a pixel, as wgmma reads blocks
 constexpr std::int64_t kLargestTile = 512;  // of mma
 constexpr std::int64_t kLeastExchange =
     32; // columns of a warp; as many are dealt where words are read
-static_assert(kLeastExchange == kWordGroup && kExchangeVec == kWordRun);
+static_assert(kLeastExchange == kWordGroup);
 constexpr std::int64_t kMostColumns = 256; // of wgmma, beside one block of rows
 constexpr std::int64_t kMostRun = kLargestTile / kCoreColumns;
 constexpr std::array<std::int64_t, 4> kDealtRuns = {2, 4, 8, 16};
@@ -98,7 +98,7 @@ bool stores_runs(const Gemm &gemm, std::int64_t vec) {
   if (vec < 1 || (roles.channels.size() > 1 && extent(gemm.nest, roles.channel) % vec != 0))
     return false;
   if (!is_wgmma(*gemm.core().op))
-    return roles.filter_turned ? vec == kExchangeVec
+    return roles.filter_turned ? vec == turned_run(gemm)
                                : vec > 1 && kCoreColumns * vec == gemm.tile.warp_columns;
   if (gemm.core().swap_ab)
     return vec == 1 || (vec == kPairs && channels % (kPairs * kHalfRows) == 0 &&

@@ -109,6 +109,10 @@ bool exchanges(const Gemm &gemm) {
                                     : !reads_words(gemm, gemm.roles.filter));
 }
 
+std::int64_t turned_run(const Gemm &gemm) {
+  return reads_words(gemm, gemm.roles.filter) ? kPairs : kExchangeVec;
+}
+
 // With wgmma as the result's type where nothing but its rounding follows the sum.
 Exchange exchange_of(const Gemm &gemm) {
   const bool is_of_wgmma = is_wgmma(*gemm.core().op);

@@ -33,10 +33,12 @@
 // vec, t < 4, b < 2. Columns that ldmatrix turns cannot be dealt: 16 rows of results at a time are
 // exchanged through local memory, 4 neighbours each.
 //
-// A load of turned words brings 4 neighbours of one point of the depth, for 4 columns of fragments:
-// they are dealt as above with vec = 4, 32 at a time. Of 32 pixels, row 8h + 2t + b of the fragment
-// number s, s < 2 and h < 2, is pixel 4 * (4b + t) + 2h + s. Lanes of 8 work-items then read 8
-// chunks of 4 rows, which the exchange of chunks puts in banks of their own.
+// Turned words are loaded into the registers where they are multiplied, of 32 rows or columns at a
+// time. A work-item (t, g) has rows g and g + 8 of a fragment, which are neighbours of one point of
+// the depth: row 8h + g of the fragment number s, s < 2, is pixel 16 * (g / 2 % 2) + 8s +
+// 4 * (g / 4) + 2 * (g % 2) + h, a load of 8 bytes for h < 2. Column g of the fragment number f,
+// f < 4, is channel 16 * (g / 4) + 4f + g % 4, so that a work-item ends with runs of 2. The lanes
+// of such a load, 4 points of the depth each, lie in banks of their own.
 #pragma once
 
 #include <cstdint>
@@ -119,9 +121,8 @@ struct Swizzle {
 };
 Swizzle core_swizzle(std::int64_t row_bytes);
 
-// Pixels or channels that are dealt at a time where words are read, and neighbours of a load.
+// Pixels or channels that are dealt at a time where words are read.
 constexpr std::int64_t kWordGroup = 32;
-constexpr std::int64_t kWordRun = 4;
 
 // Results that a warp exchanges through local memory of its own, 16 rows at a time, where a turned
 // filter's columns cannot be dealt: work-items then store runs of 4 neighbours with mma, of 8 with
@@ -140,6 +141,9 @@ struct Exchange {
 };
 Exchange exchange_of(const Gemm &gemm);
 bool exchanges(const Gemm &gemm);
+
+// Neighbouring channels that a work-item of mma stores where the filter lies turned.
+std::int64_t turned_run(const Gemm &gemm);
 // Warps that multiply and store.
 std::int64_t storing_warps(const Schedule &schedule);
 

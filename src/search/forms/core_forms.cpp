@@ -22,7 +22,6 @@ using schedule::CoreTile;
 using schedule::Engine;
 using schedule::Fill;
 using schedule::Gemm;
-using schedule::kExchangeVec;
 using schedule::no_core_roles;
 using schedule::scalar_schedule;
 using schedule::Split;
@@ -131,7 +130,8 @@ Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
   const CoreRoles roles = core_roles(nest, schedule);
   Split &channel = schedule.splits[at(roles.channel)];
   channel.tile = sizes.columns;
-  channel.vec = roles.filter_turned ? kExchangeVec : sizes.columns / sizes.warp_columns / 8;
+  channel.vec = roles.filter_turned ? turned_run(gemm_of(nest, schedule))
+                                    : sizes.columns / sizes.warp_columns / 8;
   schedule.splits[at(roles.depth())].tile = sizes.row_bytes / size_bytes(op.a.type);
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned &&
       (is_of_wgmma || !roles.has_blocks()))
