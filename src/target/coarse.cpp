@@ -32,6 +32,8 @@ Coarse allowed_below(ScalarOp op, Coarse allowed) {
   case ScalarOp::Min:
   case ScalarOp::Select:
     return allowed;
+  case ScalarOp::RoundF16:
+  case ScalarOp::RoundBF16:
   case ScalarOp::Coarse:
     return Coarse::All;
   case ScalarOp::Exp:

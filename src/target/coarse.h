@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where arithmetic need not be exact to f32, because what it goes into has the digits of half
-// precision: an operation below a cast to f16 or bf16. A back end may there compute
+// precision: an operation below a cast to f16 or bf16, or below a rounding to one. A back end may
+// there compute
 //
 //   All        exp, tanh and erf with errors up to kCoarseError of the result, of an erf also of its
 //              distance from 1, 64 times finer than a half's own rounding of that term: through sums,

@@ -82,6 +82,13 @@ TEST(CoarseMath, IsForReadersOfHalfPrecision) {
   EXPECT_EQ(single.find("coarse"), std::string::npos) << single;
 }
 
+TEST(CoarseMath, IsForWhatIsRoundedToHalfPrecision) {
+  const std::string cast = cuda_text("f16", "f16x8(round_f16(" + kGelu + "))");
+  EXPECT_NE(cast.find("tf_coarse_erf("), std::string::npos) << cast;
+  const std::string single = cuda_text("f32", "round_bf16(" + kGelu + ")");
+  EXPECT_NE(single.find("tf_coarse_erf("), std::string::npos) << single;
+}
+
 TEST(CoarseMath, GoesThroughQuotientsAndCasts) {
   const std::string text =
       cuda_text("f16", "f16x8(x[lane * 8 .. 8] / (f32x8(1) + exp(f32x8(0) - x[lane * 8 .. 8])))");
