@@ -93,8 +93,9 @@ void assign_old_pipes(const nest::Nest &nest, const OldPipes &pipes, Schedule &s
   data.engine = is_tma && !pipes.gathers ? Engine::Tma : Engine::CpAsync;
   filter.engine = is_tma ? Engine::Tma : Engine::CpAsync;
   data.stages = filter.stages = pipes.ring;
-  if (!is_tma && core_gathers(gemm_of(nest, schedule), roles.data))
-    data.engine = Engine::Items;
+  for (const int input : {roles.data, roles.filter})
+    if (!is_tma && core_gathers(gemm_of(nest, schedule), input))
+      schedule.pipes[at(input)].engine = Engine::Items;
   if (pipes.window > 0) {
     data.footprint = Footprint::Halo;
     data.stages = pipes.window;

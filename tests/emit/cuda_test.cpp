@@ -290,6 +290,33 @@ TEST(Cuda, GatheredDataCompiles) {
   expect_clean(packages);
 }
 
+// Rows of both factors, straight and turned: words of two elements, shifted.
+TEST(Cuda, RowsOfOddLengthCompile) {
+  const Target target = matrix_target();
+  std::vector<Package> packages;
+  for (const auto &[type, left, right] :
+       {std::tuple("f16", "m:1009*1009, k:1009*1", "k:1009*1009, n:1009*1"),
+        {"bf16", "k:1009*1009, m:1009*1", "k:1009*1009, n:1009*1"},
+        {"f16", "m:1009*1009, k:1009*1", "n:1009*1009, k:1009*1"}}) {
+    const poly::Group group{nest::parse_nest(fmt::format(R"(nest gemm {{
+      index m 1009, n 1009 | k 1009
+      slot 0 {0} 1018081, 1 {0} 1018081, 2 {0} 1018081
+      acc f32 = sum mul
+      in 0 + 0 [{1}]
+      in 1 + 0 [{2}]
+      out 2 + 0 [m:1009*1009, n:1009*1]
+      post {0}(acc)
+    }})",
+                                                         type, left, right))};
+    const auto all = search::core_schedules(group.anchor, target, false);
+    ASSERT_FALSE(all.empty());
+    for (const std::size_t i : testing::sampled(testing::steps(all.size(), 7), packages.size()))
+      packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));
+    EXPECT_NE(packages.back().code.find("tf_words<4>"), std::string::npos);
+  }
+  expect_clean(packages);
+}
+
 // A product in the block that sums its pixels.
 TEST(Cuda, PooledProductsCompile) {
   const Target target = hopper_target();

@@ -84,6 +84,45 @@ TEST(Core, WhatNoCopyBringsIsGathered) {
   }
 }
 
+// Both inputs of products of odd sizes, however they lie.
+TEST(Core, GathersRowsOfOddLength) {
+  const auto matrix = [](const char *row, std::int64_t rows, const char *column,
+                         std::int64_t columns) {
+    return fmt::format("[p:2*{0}, {1}:{2}*{3}, {4}:{3}*1]", rows * columns, row, rows, columns,
+                       column);
+  };
+  const auto product = [&](const char *type, std::int64_t m, std::int64_t n, std::int64_t k,
+                           const std::string &left, const std::string &right) {
+    return poly::Group{nest::parse_nest(fmt::format(
+        R"(nest gemm {{
+  index p 2, m {1}, n {2} | k {3}
+  slot 0 {0} {4}, 1 {0} {5}, 2 {0} {6}
+  acc f32 = sum mul
+  in 0 + 0 {7}
+  in 1 + 0 {8}
+  out 2 + 0 {9}
+  post {0}(acc)
+}})",
+        type, m, n, k, 2 * m * k, 2 * n * k, 2 * m * n, left, right, matrix("m", m, "n", n)))};
+  };
+  int checked = 0;
+  for (const auto &[type, m, n, k] :
+       {std::tuple{"f16", 37, 53, 29}, {"f16", 64, 35, 48}, {"bf16", 33, 64, 71}})
+    for (const bool is_left_turned : {false, true})
+      for (const bool is_right_turned : {false, true}) {
+        const poly::Group group =
+            product(type, m, n, k, is_left_turned ? matrix("k", k, "m", m) : matrix("m", m, "k", k),
+                    is_right_turned ? matrix("k", k, "n", n) : matrix("n", n, "k", k));
+        const auto all = schedules_of(group.anchor, sm80());
+        ASSERT_FALSE(all.empty());
+        const schedule::Gemm gemm = gemm_of(group.anchor, all.front());
+        EXPECT_EQ(core_gathers(gemm, 0), (is_left_turned ? m : k) % 2 != 0);
+        EXPECT_EQ(core_gathers(gemm, 1), (is_right_turned ? n : k) % 2 != 0);
+        checked += check_schedules(group, sm80(), all, 8);
+      }
+  EXPECT_GE(checked, 36);
+}
+
 // Rows of an odd length that begin at whole runs: the last copy of a row brings what is left of it,
 // and results leave gaps alone.
 TEST(Core, RunsEndWithPaddedRows) {
@@ -268,10 +307,17 @@ TEST(Core, RefusalsSayWhy) {
   };
   EXPECT_EQ(refusal(group_of({.in = "f32", .out = "f32", .post = "acc + $0"}), "mma"),
             "mma does not fit: no instruction multiplies its types");
-  poly::Group odd = group_of({.c = 7});
-  odd.anchor.inputs[1].constant = false;
-  EXPECT_EQ(refusal(odd, "mma"),
-            "mma does not fit: input 1 has no aligned runs of 4 bytes along c");
+  const poly::Group turned{nest::parse_nest(R"(nest gemm {
+  index m 32, n 32 | k 32
+  slot 0 i8 1024, 1 i8 1024, 2 i32 1024
+  acc i32 = sum mul
+  in 0 + 0 [m:32*32, k:32*1]
+  in 1 + 0 [k:32*32, n:32*1]
+  out 2 + 0 [m:32*32, n:32*1]
+  post acc
+})")};
+  EXPECT_EQ(refusal(turned, "mma"), "mma does not fit: no reduced index lies contiguously in each "
+                                    "input, whose elements are read no other way");
 }
 
 } // namespace

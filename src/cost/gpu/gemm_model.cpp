@@ -114,7 +114,6 @@ struct GemmModel {
 };
 
 struct MmaModel : GemmModel {
-  const bool gathers = core_gathers(gemm, gemm.roles.data);
   const double items = static_cast<double>(group_size(gemm.schedule));
   const double cycle = 2 * target.vector_f32 / (target.gflops_per_unit * 1e9);
   // Cycles of a step by what could bound it, of all resident blocks at once.
@@ -143,9 +142,15 @@ struct MmaModel : GemmModel {
     return std::max(1.0, std::floor(std::min({by_registers, by_local, rates.unit_items / items})));
   }
 
-  // Data that comes element by element, by a warp's load each.
+  // Elements that come one by one, by a warp's load each.
   double gather_cycles() const {
-    return gathers ? static_cast<double>(tile.rows * tile.depth) / kCoreLanes * kLoadCycles : 0;
+    std::int64_t elems = 0;
+    for (const int input : {gemm.roles.data, gemm.roles.filter})
+      if (core_gathers(gemm, input)) {
+        const schedule::CoreSideTile side = core_side_tile(gemm.roles, tile, input);
+        elems += side.rows * side.elems;
+      }
+    return static_cast<double>(elems) / kCoreLanes * kLoadCycles;
   }
 
   Step step(double resident) const {

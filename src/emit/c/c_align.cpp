@@ -65,6 +65,13 @@ std::vector<std::int64_t> variable_divisors(const kernel::Kernel &kernel) {
   return divisors;
 }
 
+bool is_aligned(const CContext &cx, const kernel::Type &type, const kernel::Load &at) {
+  const bool is_power = (type.lanes & (type.lanes - 1)) == 0;
+  if (!is_power || at.lane_stride != 1 || divisor_of(at.index, cx.divisors) % type.lanes != 0)
+    return false;
+  return cx.language.has_wide(cx, type);
+}
+
 ExprRef all_or_none(ExprRef valid, int lanes) {
   const auto *scalar = std::get_if<kernel::Scalar>(&valid->node);
   if (scalar == nullptr || scalar->op != ScalarOp::Select)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "emit/c/c_context.h"
 #include "kernel/nodes.h"
 
 namespace tilefuse::emit {
@@ -17,6 +18,8 @@ constexpr int kAlignedBytes = 16;
 std::vector<std::int64_t> variable_divisors(const kernel::Kernel &kernel);
 // The same for an expression.
 std::int64_t divisor_of(kernel::ExprRef expr, const std::vector<std::int64_t> &variables);
+// Whether the vector at an index may be accessed whole: it begins at a multiple of its size.
+bool is_aligned(const CContext &cx, const kernel::Type &type, const kernel::Load &at);
 // The condition of a `valid` that means all `lanes` or none; null when it can mean some.
 kernel::ExprRef all_or_none(kernel::ExprRef valid, int lanes);
 

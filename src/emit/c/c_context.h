@@ -22,6 +22,7 @@ struct CContext {
   std::vector<bool> split = {};            // by BufferId: a register array, one variable per value
   std::vector<bool> fragments = {};        // by BufferId: of matrix instructions, as 4-byte words
   std::vector<std::int64_t> divisors = {}; // by VarId: see c_align.h
+  std::vector<bool> words_of = {};         // by VarId: see c_words.h
   std::map<std::string, std::string> helpers = {}; // name → definition
   Coarse coarse = Coarse::None;                    // of the value that is written now
 

@@ -27,6 +27,14 @@ std::string CEmitter::round_convert(const kernel::Type &, const std::string &,
   refuse("rounding to whole numbers at once");
 }
 
+std::string CEmitter::load_words(CContext &, const kernel::Let &) const {
+  refuse("a vector held as words");
+}
+
+std::string CEmitter::store_words(CContext &, const kernel::Store &, kernel::VarId) const {
+  refuse("a vector held as words");
+}
+
 std::string CEmitter::word(const kernel::Type &, const std::string &) const {
   refuse("a fragment of a matrix instruction");
 }

@@ -139,6 +139,11 @@ public:
   // A whole vector to any address.
   virtual std::string plain_store(const CContext &cx, const VectorText &at,
                                   const std::string &value) const;
+  // Whether variables can hold vectors of half types as words (c_words.h); the statement that loads
+  // one, and that which stores it.
+  virtual bool has_words() const { return false; }
+  virtual std::string load_words(CContext &cx, const kernel::Let &let) const;
+  virtual std::string store_words(CContext &cx, const kernel::Store &store, kernel::VarId var) const;
   // A pointer to the same element of the cluster's block of a rank.
   virtual std::string pointer_of_rank(const std::string &pointer, const std::string &rank) const;
 

@@ -14,6 +14,7 @@
 #include "emit/c/c_matrix.h"
 #include "emit/c/c_memory.h"
 #include "emit/c/c_names.h"
+#include "emit/c/c_words.h"
 #include "emit/symbol.h"
 #include "kernel/build.h"
 #include "kernel/walk.h"
@@ -46,6 +47,8 @@ public:
       close();
   }
   void operator()(const kernel::Let &node) {
+    if (cx_.words_of[at(node.var)])
+      return line(cx_.language.load_words(cx_, node));
     line(cx_.language.let(value_type(cx_, cx_.kernel[node.var].type), variable_name(node.var),
                           bare(expression(cx_, node.value))));
   }
@@ -152,6 +155,7 @@ std::string print_c_like(const Kernel &kernel, const Target &target, const CEmit
   cx.split = split_registers(kernel);
   cx.fragments = fragment_buffers(kernel);
   cx.divisors = variable_divisors(kernel);
+  cx.words_of = word_variables(cx);
   StatementPrinter printer(cx);
   printer.statement(kernel.body);
   ProgramText text = shell;

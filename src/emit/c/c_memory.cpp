@@ -10,6 +10,7 @@
 #include "emit/c/c_expr.h"
 #include "emit/c/c_matrix.h"
 #include "emit/c/c_names.h"
+#include "emit/c/c_words.h"
 #include "kernel/build.h"
 #include "target/dtype_traits.h"
 
@@ -139,13 +140,6 @@ std::string remote_load(CContext &cx, const Type &type, const kernel::Load &load
 
 } // namespace
 
-bool is_aligned(const CContext &cx, const Type &type, const kernel::Load &at) {
-  const bool is_power = (type.lanes & (type.lanes - 1)) == 0;
-  if (!is_power || at.lane_stride != 1 || divisor_of(at.index, cx.divisors) % type.lanes != 0)
-    return false;
-  return cx.language.has_wide(cx, type);
-}
-
 std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) {
   const kernel::Buffer &buffer = cx.kernel[load.buffer];
   if (buffer.space == Space::Register)
@@ -171,6 +165,8 @@ std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) 
 
 std::string store_text(CContext &cx, const kernel::Store &store) {
   const kernel::Buffer &buffer = cx.kernel[store.buffer];
+  if (const kernel::VarRef *words = stored_words(cx, store))
+    return cx.language.store_words(cx, store, words->var);
   const Type &type = store.value->type;
   const std::string value = expression(cx, store.value);
   if (cx.fragments[at(store.buffer)])

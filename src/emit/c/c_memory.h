@@ -6,9 +6,6 @@
 
 namespace tilefuse::emit {
 
-// Whether the vector at an index may be accessed whole: it begins at a multiple of its size.
-bool is_aligned(const CContext &cx, const kernel::Type &type, const kernel::Load &at);
-
 // A store as a statement without indentation.
 std::string store_text(CContext &cx, const kernel::Store &store);
 

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "emit/c/c_align.h"
 #include "emit/c/c_expr.h"
 #include "emit/c/c_guarded.h"
 #include "emit/c/c_like.h"
@@ -22,6 +23,7 @@
 #include "emit/c/cuda_intrinsics.h"
 #include "emit/c/cuda_prologue.h"
 #include "emit/c/cuda_tensor_prologue.h"
+#include "emit/c/cuda_words.h"
 #include "emit/c/nvidia_asm.h"
 #include "kernel/walk.h"
 #include "target/features.h"
@@ -218,6 +220,21 @@ public:
                          const std::string &value) const override {
     return fmt::format("tf_store_wide{}<{}>({} + ({}), {})", form(at.buffer.type.elem),
                        at.type.lanes, at.base, at.index, value);
+  }
+
+  bool has_words() const override { return true; }
+
+  std::string load_words(CContext &cx, const kernel::Let &let) const override {
+    const auto &load = std::get<kernel::Load>(let.value->node);
+    const int lanes = let.value->type.lanes;
+    return this->let(vector("uint", lanes / 2), variable_name(let.var), words_text(cx, load, lanes));
+  }
+
+  std::string store_words(CContext &cx, const kernel::Store &store,
+                          kernel::VarId var) const override {
+    return fmt::format("tf_store_wide<{}>((uint*)({} + ({})), {});", store.value->type.lanes / 2,
+                       buffer_name(cx, store.buffer), bare(expression(cx, store.index)),
+                       variable_name(var));
   }
 
   std::string pointer_of_rank(const std::string &pointer, const std::string &rank) const override {

@@ -137,6 +137,21 @@ private:
     return b_.block(std::move(list));
   }
 
+  // Of the inputs that no asynchronous copy brings: loads of a step, and their stores.
+  StmtRef gather(ExprRef valid) {
+    Stmts list;
+    for (CoreSide *side : {data_, filter_})
+      list.push_back(side->gathers() ? side->gather(walk_.points(), valid) : nullptr);
+    return b_.block(std::move(list));
+  }
+
+  StmtRef put(ExprRef to) {
+    Stmts list;
+    for (const CoreSide *side : {data_, filter_})
+      list.push_back(side->gathers() ? side->put(to) : nullptr);
+    return b_.block(std::move(list));
+  }
+
   // Each work-item on what it copied itself, which it need not wait for others to see.
   StmtRef evaluate_maps() {
     Stmts list;
@@ -181,22 +196,20 @@ private:
     body_.push_back(b_.store(slots_, kRead, 0));
     body_.push_back(b_.store(slots_, kFilled, step_stages(cx_.schedule) - 1));
     for (std::int64_t s = 0; s + 1 < step_stages(cx_.schedule); ++s) {
-      if (s < steps && data_->gathers()) {
-        body_.push_back(data_->gather(walk_.points(), nullptr));
-        body_.push_back(data_->put(integer(s)));
-      }
-      if (s < steps)
+      if (s < steps) {
+        body_.push_back(gather(nullptr));
+        body_.push_back(put(integer(s)));
         body_.push_back(start_copies(integer(s)));
+      }
       body_.push_back(b_.async_commit());
     }
     const kernel::VarId step = b_.variable("step", {});
     const ExprRef is_ahead = b_.less(b_.add(b_.var(step), step_stages(cx_.schedule) - 1), steps);
-    const bool gathers = data_->gathers();
-    const StmtRef gathered = gathers ? data_->gather(walk_.points(), is_ahead) : nullptr;
+    const StmtRef gathered = gather(is_ahead);
     const StmtRef body = b_.block(
         {b_.async_wait(step_stages(cx_.schedule) - 2), evaluate_maps(), b_.barrier(), gathered,
          b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
-         gathers ? data_->put(slot(kFilled)) : nullptr, next_slot(kRead), next_slot(kFilled)});
+         put(slot(kFilled)), next_slot(kRead), next_slot(kFilled)});
     body_.push_back(b_.loop(step, kernel::ForKind::Serial, 0, steps, 1, body));
   }
 };

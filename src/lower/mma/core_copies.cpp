@@ -78,7 +78,7 @@ CoreSide::CoreSide(Context &context, int input, const CoreSource &source)
     : GemmPart(context), input_(input), side_(core_side_tile(roles_, tile_, input)),
       gathers_(core_gathers(gemm_of(source.nest, cx_.schedule), input)),
       each_(gathers_ ? tile_.chunk() : core_copy_elems(gemm_of(source.nest, cx_.schedule), input)),
-      cuts_(gathers_ ? roles_.depth_points % each_ != 0
+      cuts_(gathers_ ? row_points() % each_ != 0
                      : core_cuts_runs(gemm_of(source.nest, cx_.schedule), input)),
       block_(extent(cx_.nest, roles_.depth())),
       source_(source_of(source.nest, cx_.schedule, input)), from_(source.from),
@@ -103,6 +103,16 @@ CoreSide::CoreSide(Context &context, int input, const CoreSource &source)
 
 std::int64_t CoreSide::own_points() const {
   return is_data() ? roles_.points : roles_.channel_points;
+}
+
+// Points along which a row of the tile lies.
+std::int64_t CoreSide::row_points() const {
+  return is_turned() ? own_points() : roles_.depth_points;
+}
+
+// Elements of the tensor from one of a run to the next.
+std::int64_t CoreSide::apart() const {
+  return gathers_ ? flat_.coeff[at(roles_.contiguous(input_))] : 1;
 }
 
 // A condition kept as a number.
@@ -155,8 +165,7 @@ Positions CoreSide::place_row(ExprRef number, Copy &copy) {
 // checked.
 void CoreSide::locate(Copy &copy, const Positions &positions) {
   const ExprRef inside = roles_.has_blocks() ? b_.mod(run_, block_) : run_;
-  const std::int64_t apart = gathers_ ? flat_.coeff[at(roles_.depth())] : 1;
-  copy.from = named("from", b_.add(linear(cx_, flat_, positions), b_.mul(inside, apart)));
+  copy.from = named("from", b_.add(linear(cx_, flat_, positions), b_.mul(inside, apart())));
   for (const nest::Linear &at : checked_) {
     ExprRef subscript = linear(cx_, at, positions);
     if (copy.exists != nullptr)
@@ -200,7 +209,7 @@ StmtRef CoreSide::declare(ExprRef first) {
   const std::int64_t apart = items_ / runs;
   const std::int64_t copies = side_.rows / apart;
   // Neighbouring work-items read neighbours: runs of a row, or pixels where runs are apart.
-  const bool by_rows = gathers_ && roles_.data_apart;
+  const bool by_rows = gathers_ && is_data() && roles_.data_apart;
   const ExprRef fast = b_.mod(item_, by_rows ? apart : runs);
   const ExprRef slow = b_.div(item_, by_rows ? apart : runs);
   const ExprRef row = named("copy_row", by_rows ? fast : slow);
@@ -248,12 +257,11 @@ ExprRef CoreSide::exists(std::int64_t number, const Moves &moves, const Digits &
   return valid;
 }
 
-// Elements of a run that exist; null: all. Copies bring all or none, but for the last of a row of
-// the depth.
+// Elements of a run that exist; null: all. Copies bring all or none, but for the last of a row.
 ExprRef CoreSide::valid_elems(const Moves &moves, ExprRef valid) const {
   ExprRef count = b_.integer(each_);
   if (cuts_)
-    count = b_.sub(roles_.depth_points, b_.add(moves.depth, run_));
+    count = b_.sub(row_points(), b_.add(is_turned() ? first_ : moves.depth, run_));
   if (valid == nullptr)
     return cuts_ ? count : nullptr;
   return b_.select(valid, count, 0);
@@ -279,18 +287,23 @@ CoreSide::Moves CoreSide::moves_to(Positions points, ExprRef slot, Stmts &list) 
   return moves;
 }
 
+// Where copy `number` reads in the step that the copies have come to.
+ExprRef CoreSide::from_index(std::int64_t number, const Moves &moves) const {
+  const ExprRef from = b_.add(copies_[at(number)].from, moves.offset);
+  return has_digits()
+             ? b_.add(from, linear(cx_, without_constant(flat_), digits_->point(number)))
+             : from;
+}
+
 StmtRef CoreSide::start(const Positions &points, ExprRef slot) const {
   Stmts list;
   const Moves moves = moves_to(points, slot, list);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
     const Copy &copy = copies_[at(i)];
-    ExprRef from = b_.add(copy.from, moves.offset);
-    if (has_digits())
-      from = b_.add(from, linear(cx_, without_constant(flat_), digits_->point(i)));
     list.push_back(b_.async_copy({.to = ring_,
                                   .to_index = b_.add(copy.to, moves.buffer),
                                   .from = from_,
-                                  .from_index = from,
+                                  .from_index = from_index(i, moves),
                                   .elems = static_cast<int>(each_),
                                   .valid = valid_elems(moves, exists(i, moves, digits_))}));
     if (has_digits())
@@ -305,10 +318,11 @@ StmtRef CoreSide::gather(const Positions &points, ExprRef valid) {
   gathered_.clear();
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(copies_.size()); ++i) {
     const ExprRef elems = valid_elems(moves, b_.logical_and(valid, exists(i, moves, digits_)));
-    const ExprRef value = b_.load(from_, b_.add(copies_[at(i)].from, moves.offset),
-                                  static_cast<int>(each_), flat_.coeff[at(roles_.depth())], elems);
-    const DType type = compute_type(b_.kernel()[from_].type.elem);
-    gathered_.push_back(lower::named(b_, list, "gathered", b_.cast(value, type)));
+    const ExprRef value =
+        b_.load(from_, from_index(i, moves), static_cast<int>(each_), apart(), elems);
+    gathered_.push_back(lower::named(b_, list, "gathered", value));
+    if (has_digits())
+      list.push_back(digits_->advance(i));
   }
   return b_.block(std::move(list));
 }
@@ -317,8 +331,7 @@ StmtRef CoreSide::put(ExprRef slot) const {
   Stmts list;
   const ExprRef buffer = lower::named(b_, list, "put", b_.mul(slot, buffer_elems()));
   for (std::size_t i = 0; i < copies_.size(); ++i)
-    list.push_back(b_.store(ring_, b_.add(copies_[i].to, buffer),
-                            b_.cast(gathered_[i], b_.kernel()[ring_].type.elem)));
+    list.push_back(b_.store(ring_, b_.add(copies_[i].to, buffer), gathered_[i]));
   return b_.block(std::move(list));
 }
 

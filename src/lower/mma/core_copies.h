@@ -102,6 +102,8 @@ private:
   };
   bool has_digits() const { return digits_ && !digits_->is_number(); }
   std::int64_t own_points() const; // pixels or channels
+  std::int64_t row_points() const;
+  std::int64_t apart() const;
   ExprRef named(const std::string &name, ExprRef value) {
     return lower::named(b_, lets_, name, value);
   }
@@ -123,6 +125,7 @@ private:
   using Digits = std::optional<CoreDigits>;
   ExprRef depth_of(const Positions &points) const;
   Moves moves_to(Positions points, ExprRef slot, Stmts &list) const;
+  ExprRef from_index(std::int64_t number, const Moves &moves) const;
   ExprRef exists(std::int64_t number, const Moves &moves, const Digits &digits) const;
   ExprRef valid_elems(const Moves &moves, ExprRef valid) const;
   ExprRef in_depth(const Copy &copy, std::int64_t number, ExprRef first,
@@ -132,7 +135,7 @@ private:
   const schedule::CoreSideTile side_;
   const bool gathers_;
   const std::int64_t each_;  // elements of a copy
-  const bool cuts_;          // the last copy of a row of the depth brings what is left of it
+  const bool cuts_;          // the last copy of a row brings what is left of it
   const std::int64_t block_; // points of a depth that lies in blocks
   const schedule::Source source_;
   const BufferId from_;

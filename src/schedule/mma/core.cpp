@@ -67,8 +67,7 @@ std::int64_t core_copy_elems(const Gemm &gemm, int input) {
 }
 
 bool core_gathers(const Gemm &gemm, int input) {
-  return input == gemm.roles.data && !gemm.roles.data_turned && !gemm.roles.has_blocks() &&
-         core_copy_elems(gemm, input) == 0;
+  return !gemm.roles.has_blocks() && core_copy_elems(gemm, input) == 0;
 }
 
 bool reads_words(const Gemm &gemm, int input) {

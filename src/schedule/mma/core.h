@@ -20,8 +20,9 @@
 // bytes are turned on their way to registers by ldmatrix or wgmma itself, those of 4 by loads of an
 // instruction of a warp (target/core_ops.h).
 //
-// Data that lies neither way (NCHW with taps) or in runs off 4 bytes (an odd number of channels) is
-// gathered: work-items load it element by element while a step is computed, and store it behind it.
+// Data that lies neither way (NCHW with taps), and inputs whose rows lie off 4 bytes (an odd number of
+// channels), straight or turned, are gathered: work-items load runs of elements while a step is
+// computed, and store them behind it.
 //
 // In local memory a tile is rows without gaps: of `depth` elements for each pixel or channel when
 // straight, 32, 64 or 128 bytes long; of the pixels or channels for each of `depth` points when

@@ -35,10 +35,12 @@ bool spreads(const Gemm &gemm) {
 
 // Which engine copies which footprint of data that lies so, for mma and for wgmma.
 bool reads_by_mma(const Gemm &gemm) {
-  const Pipe &data = pipe_of(gemm, gemm.roles.data), &filter = pipe_of(gemm, gemm.roles.filter);
-  const Engine of_data = core_gathers(gemm, gemm.roles.data) ? Engine::Items : Engine::CpAsync;
-  return data.engine == of_data && filter.engine == Engine::CpAsync &&
-         data.footprint == Footprint::Step && filter.footprint == Footprint::Step;
+  const auto is_read = [&](int input) {
+    const Pipe &pipe = pipe_of(gemm, input);
+    const bool gathers = pipe.engine == Engine::Items && core_gathers(gemm, input);
+    return (gathers || pipe.engine == Engine::CpAsync) && pipe.footprint == Footprint::Step;
+  };
+  return is_read(gemm.roles.data) && is_read(gemm.roles.filter);
 }
 
 bool reads_by_wgmma(const Gemm &gemm) {

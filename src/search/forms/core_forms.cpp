@@ -32,18 +32,28 @@ constexpr std::string_view kBlocks = "mma_nchw32";
 constexpr std::int64_t kBlockBytes = 32;
 constexpr std::int64_t kAccumulators = 128; // of a work-item
 
-// What is gathered waits in 8 registers a run; addresses of two turned inputs take more.
+// What is gathered waits in 4 registers a run beside the accumulators and each copy's address; those
+// of two turned inputs take more.
 bool warps_spill(const Gemm &gemm, const Target &target) {
   constexpr std::int64_t kCopies = 16;
-  constexpr std::int64_t kGathered = 4;
+  constexpr std::int64_t kRunRegisters = 4;
+  constexpr std::int64_t kAddressRegisters = 3;
+  constexpr std::int64_t kMostRegisters = 170; // of these
   const CoreTile &tile = gemm.tile;
   const std::int64_t work_items = kCoreLanes * tile.warps();
-  if (core_gathers(gemm, gemm.roles.data))
-    return tile.rows * tile.row_bytes() / 16 > kGathered * work_items;
+  std::int64_t gathered = 0;
+  for (const int input : {gemm.roles.data, gemm.roles.filter})
+    if (core_gathers(gemm, input)) {
+      const schedule::CoreSideTile side = core_side_tile(gemm.roles, tile, input);
+      gathered += side.rows * side.elems / tile.chunk();
+    }
+  const std::int64_t chunks = (tile.rows + tile.columns) * tile.row_bytes() / 16;
+  if (gathered > 0)
+    return tile.rows * tile.columns + kRunRegisters * gathered + kAddressRegisters * chunks >
+           kMostRegisters * work_items;
   if (!has(target, Quirk::TurnedCopiesSpill) || !gemm.roles.data_turned ||
       !gemm.roles.filter_turned)
     return false;
-  const std::int64_t chunks = (tile.rows + tile.columns) * tile.row_bytes() / 16;
   return tile.rows * tile.columns >= kAccumulators * work_items && chunks > kCopies * work_items;
 }
 
@@ -136,8 +146,9 @@ Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned &&
       (is_of_wgmma || !roles.has_blocks()))
     schedule.fills[at(roles.filter)] = Fill::Packed;
-  if (!is_of_wgmma && core_gathers(gemm_of(nest, schedule), roles.data))
-    schedule.pipes[at(roles.data)].engine = Engine::Items;
+  for (const int input : {roles.data, roles.filter})
+    if (!is_of_wgmma && core_gathers(gemm_of(nest, schedule), input))
+      schedule.pipes[at(input)].engine = Engine::Items;
   return schedule;
 }
 
