@@ -76,6 +76,7 @@ private:
   double term_slots() const;
   double product_slots() const;
   double first_level() const;
+  double tested_copies() const;
   double missed_bytes(const Operand &extra, double asked) const;
   void add_operands(Block &block) const;
   void add_results(Block &block) const;
@@ -294,6 +295,18 @@ void WorkItemModel::add_operands(Block &block) const {
   }
 }
 
+// Copies of a work-item's step that each stand under a condition, and so wait one after the other for
+// what post-ops read; 1: none does.
+double WorkItemModel::tested_copies() const {
+  double count = 1;
+  for (const IndexId i : output_indices(nest_)) {
+    const schedule::Split &split = schedule_.splits[i];
+    if (static_cast<std::int64_t>(extent(i)) % split.tile != 0)
+      count *= copies(i) / static_cast<double>(split.vec);
+  }
+  return count;
+}
+
 // Post-ops and stores.
 void WorkItemModel::add_results(Block &block) const {
   double results = 1; // of a work-item in one step
@@ -310,8 +323,8 @@ void WorkItemModel::add_results(Block &block) const {
   block.issue += steps() * (warps_ * results * slots + stores * access.requests);
   block.wavefronts += steps() * stores * access.sectors / 4;
   block.miss_bytes += steps() * stores * access.sectors * target_.sector_bytes;
-  block.exposed +=
-      steps() * ((nest_.extras.empty() ? 0 : rates_.l1_latency_cycles) + results * slots);
+  const double waits = nest_.extras.empty() ? 0 : tested_copies();
+  block.exposed += steps() * (waits * rates_.l1_latency_cycles + results * slots);
 }
 
 // Accumulators of a vector folded, put into the buffer, and combined in rounds.
