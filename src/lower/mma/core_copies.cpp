@@ -126,7 +126,7 @@ ExprRef CoreSide::flag(const std::string &name, ExprRef condition) {
 // The channel that a row of the filter's tile holds, from the tile's first; a row of data, or of
 // what is not dealt out, holds its own.
 ExprRef CoreSide::source_row(ExprRef row) const {
-  if (is_data() || in_order_)
+  if (is_data() || in_order_ || exchanges(cx_.gemm()))
     return row;
   const std::int64_t vec = cx_.schedule.splits[at(roles_.channel)].vec;
   const ExprRef warp = b_.div(row, tile_.warp_columns);

@@ -91,12 +91,22 @@ Reason wrong_turned(const Gemm &gemm) {
                      is_rows ? gemm.tile.warp_rows : gemm.tile.warp_columns);
 }
 
+// Whether warps of mma can exchange results that work-items store one by one: fragments that words
+// were loaded for are dealt, and whole warps store neighbours.
+bool stores_single(const Gemm &gemm) {
+  return !reads_words(gemm, gemm.roles.data) && !reads_words(gemm, gemm.roles.filter) &&
+         (gemm.tile.warp_columns < kCoreLanes || gemm.tile.warp_columns % kCoreLanes == 0) &&
+         kCoreLanes % std::min<std::int64_t>(gemm.tile.warp_columns, kCoreLanes) == 0;
+}
+
 // Whether work-items can store runs of so many neighbouring channels.
 bool stores_runs(const Gemm &gemm, std::int64_t vec) {
   const CoreRoles &roles = gemm.roles;
   const std::int64_t channels = roles.channel_points;
   if (vec < 1 || (roles.channels.size() > 1 && extent(gemm.nest, roles.channel) % vec != 0))
     return false;
+  if (!is_wgmma(*gemm.core().op) && vec == 1)
+    return stores_single(gemm);
   if (!is_wgmma(*gemm.core().op))
     return roles.filter_turned ? vec == turned_run(gemm)
                                : vec > 1 && kCoreColumns * vec == gemm.tile.warp_columns;

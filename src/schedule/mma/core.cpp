@@ -103,9 +103,22 @@ Swizzle core_swizzle(std::int64_t row_bytes) {
 }
 
 bool exchanges(const Gemm &gemm) {
-  return gemm.roles.filter_turned &&
-         (is_wgmma(*gemm.core().op) ? gemm.schedule.splits[at(gemm.roles.channel)].vec == kPanelVec
-                                    : !reads_words(gemm, gemm.roles.filter));
+  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  if (is_wgmma(*gemm.core().op))
+    return gemm.roles.filter_turned && vec == kPanelVec;
+  return gemm.roles.filter_turned ? !reads_words(gemm, gemm.roles.filter) : vec == 1;
+}
+
+std::int64_t aligned_run(const Gemm &gemm) {
+  const nest::Linear out = nest::flat(gemm.nest.out, gemm.nest.indices.size());
+  std::int64_t run = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  const auto divides = [&](std::int64_t apart) { return apart % run == 0; };
+  for (std::size_t i = 0; i < out.coeff.size(); ++i)
+    while (run > 1 && i != at(gemm.roles.channel) && !divides(out.coeff[i]))
+      run /= 2;
+  while (run > 1 && !divides(out.constant))
+    run /= 2;
+  return run;
 }
 
 std::int64_t turned_run(const Gemm &gemm) {
@@ -122,7 +135,9 @@ Exchange exchange_of(const Gemm &gemm) {
   const bool is_rounding = post.kind == program::Expr::Kind::Cast && post.type == out &&
                            post.args[0].kind == program::Expr::Kind::Acc;
   const bool is_stored = is_of_wgmma && (is_rounding || post.kind == program::Expr::Kind::Acc);
-  return {.columns = is_of_wgmma ? kPanelColumns : gemm.tile.warp_columns,
+  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  return {.columns = is_of_wgmma ? kPanelColumns
+                                 : std::min(gemm.tile.warp_columns, kCoreLanes * vec),
           .type = is_stored ? out : held_type(gemm.nest),
           .is_stored = is_stored};
 }

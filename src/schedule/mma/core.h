@@ -127,7 +127,9 @@ constexpr std::int64_t kWordGroup = 32;
 
 // Results that a warp exchanges through local memory of its own, 16 rows at a time, where a turned
 // filter's columns cannot be dealt: work-items then store runs of 4 neighbours with mma, of 8 with
-// wgmma, whose runs of 2 leave as they are.
+// wgmma, whose runs of 2 leave as they are. With mma also those of which work-items store one each,
+// neighbours by neighbouring work-items: where rows of the result lie so that longer runs would be
+// stored by single elements all the same.
 constexpr std::int64_t kExchangeRows = 16;
 constexpr std::int64_t kExchangeVec = 4;
 constexpr std::int64_t kPanelVec = 8;
@@ -142,6 +144,9 @@ struct Exchange {
 };
 Exchange exchange_of(const Gemm &gemm);
 bool exchanges(const Gemm &gemm);
+// Of the channels that a work-item stores as neighbours, how many are sure to begin at a multiple of
+// as many elements.
+std::int64_t aligned_run(const Gemm &gemm);
 
 // Neighbouring channels that a work-item of mma stores where the filter lies turned.
 std::int64_t turned_run(const Gemm &gemm);

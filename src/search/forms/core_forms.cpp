@@ -87,6 +87,16 @@ bool wastes(const Gemm &gemm) {
          (tile.row_bytes() > 32 && tile.depth >= 2 * gemm.roles.depth_points);
 }
 
+// Whether runs of the result would be stored by single elements, which neighbouring work-items had
+// better do.
+bool stores_single(const Nest &nest, const Schedule &schedule) {
+  const Gemm gemm = gemm_of(nest, schedule);
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  return out.coeff[gemm.roles.channel] == 1 && !reads_words(gemm, gemm.roles.data) &&
+         !reads_words(gemm, gemm.roles.filter) &&
+         aligned_run(gemm) < schedule.splits[at(gemm.roles.channel)].vec;
+}
+
 void order_loops(const Nest &nest, Schedule &schedule) {
   const auto outputs = schedule.order.begin() + nest.output_indices;
   const auto by_memory = [&](auto begin, auto end, const nest::Operand &operand) {
@@ -143,6 +153,8 @@ Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
   channel.vec = roles.filter_turned ? turned_run(gemm_of(nest, schedule))
                                     : sizes.columns / sizes.warp_columns / 8;
   schedule.splits[at(roles.depth())].tile = sizes.row_bytes / size_bytes(op.a.type);
+  if (!is_of_wgmma && stores_single(nest, schedule))
+    channel.vec = 1;
   if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned &&
       (is_of_wgmma || !roles.has_blocks()))
     schedule.fills[at(roles.filter)] = Fill::Packed;
