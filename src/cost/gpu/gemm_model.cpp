@@ -71,19 +71,6 @@ constexpr double kPlainSlots = 6;
 // Of a tensor that is read once for each result.
 std::int64_t results_of(const nest::Nest &nest) { return points_of(nest, output_indices(nest)); }
 
-// Neighbours that a work-item stores at once: as many of its vector as the result's rows let begin
-// at a multiple of them.
-std::int64_t aligned_run(const schedule::Gemm &gemm, const nest::Linear &out) {
-  std::int64_t run = gemm.schedule.splits[at(gemm.roles.channel)].vec;
-  const auto divides = [&](std::int64_t apart) { return apart % run == 0; };
-  for (std::size_t i = 0; i < out.coeff.size(); ++i)
-    while (run > 1 && i != at(gemm.roles.channel) && !divides(out.coeff[i]))
-      run /= 2;
-  while (run > 1 && !divides(out.constant))
-    run /= 2;
-  return run;
-}
-
 double whole_operands(const nest::Nest &nest) {
   return static_cast<double>(
       std::count_if(nest.extras.begin(), nest.extras.end(), [&](const nest::Operand &extra) {
@@ -142,15 +129,27 @@ struct MmaModel : GemmModel {
     return std::max(1.0, std::floor(std::min({by_registers, by_local, rates.unit_items / items})));
   }
 
-  // Elements that come one by one, by a warp's load each.
+  // Of an input that work-items gather. What is apart comes by a warp's load an element. Of runs of
+  // neighbours a load takes a word of each, of halves one more than there are, by a cycle for each
+  // line that the warp's runs touch: parts of rows, which begin anywhere in a line.
+  double gather_cycles(int input) const {
+    const schedule::CoreSideTile side = core_side_tile(gemm.roles, tile, input);
+    const double elems = static_cast<double>(side.rows * side.elems) / kCoreLanes;
+    if (gemm.roles.data_apart && input == gemm.roles.data)
+      return elems * kLoadCycles;
+    const auto chunk = static_cast<double>(tile.chunk());
+    const double loads = tile.elem_bytes == 2 ? chunk / 2 + 1 : chunk;
+    const double line = rates.local_bytes_per_cycle;
+    const double run = kCoreLanes * chunk * static_cast<double>(tile.elem_bytes); // of a warp
+    const double row = std::min(run, static_cast<double>(side.elems * tile.elem_bytes));
+    return elems / chunk * loads * (run / row) * (row / line + 1);
+  }
+
   double gather_cycles() const {
-    std::int64_t elems = 0;
+    double cycles = 0;
     for (const int input : {gemm.roles.data, gemm.roles.filter})
-      if (core_gathers(gemm, input)) {
-        const schedule::CoreSideTile side = core_side_tile(gemm.roles, tile, input);
-        elems += side.rows * side.elems;
-      }
-    return static_cast<double>(elems) / kCoreLanes * kLoadCycles;
+      cycles += core_gathers(gemm, input) ? gather_cycles(input) : 0;
+    return cycles;
   }
 
   Step step(double resident) const {
@@ -514,7 +513,7 @@ double scattered_cycles(const schedule::Gemm &gemm, const Target &target) {
   const double sector = target.sector_bytes;
   const double all = static_cast<double>(gemm.tile.rows * gemm.tile.columns);
   if (out.coeff[gemm.roles.channel] == 1) {
-    const std::int64_t run = aligned_run(gemm, out);
+    const std::int64_t run = aligned_run(gemm);
     const bool is_whole = run == gemm.schedule.splits[at(gemm.roles.channel)].vec;
     return is_whole ? 0 : all / static_cast<double>(run) * sector / target.rates.l2_bytes_per_cycle;
   }
