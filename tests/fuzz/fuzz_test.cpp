@@ -128,6 +128,15 @@ RC_GTEST_PROP(Fuzz, WgmmaSimulated, ()) {
     check_simulated(*drawn);
 }
 
+RC_GTEST_PROP(Fuzz, SumsOfTilesSimulated, ()) {
+  const std::uint32_t turn = draw_tape(1).front() % kCoreShare;
+  const Tapes tapes = draw_tapes();
+  if (turn != 0)
+    return;
+  if (const std::optional<KernelCase> drawn = model::draw_sum_case(tapes))
+    check_simulated(*drawn);
+}
+
 RC_GTEST_PROP(Fuzz, DotProductsSimulated, ()) {
   if (const std::optional<KernelCase> drawn = model::draw_dot_case(draw_tapes()))
     check_simulated(*drawn);

@@ -3,12 +3,14 @@
 
 #include "model/oracle/random_nest.h"
 #include "model/oracle/random_product.h"
+#include "model/oracle/random_sum.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/part_forms.h"
 #include "search/forms/wgmma_forms.h"
 #include "search/matrix_neighbours.h"
 #include "search/sample.h"
 #include "search/sample_core.h"
+#include "search/tile_sums.h"
 
 namespace tilefuse::model {
 namespace {
@@ -44,6 +46,8 @@ Target core_target(const char *isa, std::int64_t local_bytes, Features features)
   target.fp16_storage = true;
   return target;
 }
+
+constexpr int kDraws = 8; // of schedules, until one is of the kind that is wanted
 
 // Reals that are rounded to tf32 have no bound.
 KernelCase with_values(KernelCase drawn) {
@@ -122,8 +126,30 @@ std::optional<KernelCase> draw_wgmma_case(const Tapes &tapes) {
   return with_values(std::move(drawn));
 }
 
+std::optional<KernelCase> draw_sum_case(const Tapes &tapes) {
+  Random nests(tapes.nest);
+  Random schedules(tapes.schedule);
+  const SummedProduct product = random_summed_product(nests);
+  KernelCase drawn{.group = {product.product},
+                   .target = core_target("sm_90a", 227 << 10, kHopper),
+                   .seed = tapes.data};
+  const std::vector<schedule::Schedule> all =
+      search::every_wgmma_schedule(product.product, drawn.target, false);
+  for (int i = 0; i < kDraws && !all.empty(); ++i) {
+    const schedule::Schedule &each = schedules.of(all);
+    const std::optional<poly::Group> group = with_sum(product, each);
+    const std::optional<schedule::Schedule> fitted =
+        group ? search::fit_tile_sums(*group, each, drawn.target) : std::nullopt;
+    if (!fitted)
+      continue;
+    drawn.group = *group;
+    drawn.schedule = *fitted;
+    return with_values(std::move(drawn));
+  }
+  return {};
+}
+
 std::optional<KernelCase> draw_dot_case(const Tapes &tapes, const Target &target) {
-  constexpr int kDraws = 8;
   Random nests(tapes.nest);
   Random schedules(tapes.schedule);
   KernelCase drawn{.group = {random_product(nests)}, .target = target, .seed = tapes.data};

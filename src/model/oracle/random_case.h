@@ -33,6 +33,9 @@ std::optional<KernelCase> draw_core_case(const Tapes &tapes);
 // The same with wgmma, under a schedule of the search.
 std::optional<KernelCase> draw_wgmma_case(const Tapes &tapes);
 
+// The same with a sum of the result's tiles beside it.
+std::optional<KernelCase> draw_sum_case(const Tapes &tapes);
+
 // A product of bytes under a schedule with a dot product; nothing where the sampler finds none. The
 // second has every instruction and exists in the simulator alone.
 std::optional<KernelCase> draw_dot_case(const Tapes &tapes, const Target &target);
