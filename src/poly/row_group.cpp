@@ -168,6 +168,10 @@ std::optional<std::string> broken_row_member(const Group &group, MemberId member
                     [](const nest::Dim &dim) { return dim.guarded || dim.by; }))
       return fmt::format("member {} reads where a tensor may end", member);
   }
+  for (const IndexId i : nest.indices.ids())
+    if (const std::int64_t place = places[member][i];
+        place % row_keys(group) != 0 && (place != 1 || extent(nest, i) % row_keys(group) != 0))
+      return fmt::format("index {} of member {} ends inside a row", nest.indices[i].name, member);
   const Ids<IndexId> reduced = reduced_indices(nest);
   const bool is_map = nest.inputs.empty() && reduced.empty();
   const bool sums_keys = reduced.size() == 1 && places[member][*reduced.begin()] == 1 &&

@@ -34,29 +34,58 @@ function attention(Q[B, H, M, D], K[B, H, N, D], V[B, H, N, C], BIAS[H, M, N]) -
 }
 )";
 
+// Windows that are shifted: cosines by a scale of each head, and a mask of each window of an image.
+constexpr const char *kMasked = R"(
+function attention(Q[B, H, M, D], K[B, H, N, D], V[B, H, N, C], BIAS[H, M, N], SCALE[H], MASK[W, M, N]) -> (O) {
+  S[b, h, m, n : B, H, M, N] = +(Q[b, h, m, d] * K[b, h, n, d]);
+  T = S * reshape(SCALE, 1, H, 1, 1) + reshape(BIAS, 1, H, M, N);
+  U = reshape(reshape(T, B / W, W, H, M, N) + reshape(MASK, 1, W, 1, M, N), B, H, M, N);
+  X[b, h, m : B, H, M] = >(U[b, h, m, n]);
+  E = exp(U - reshape(X, B, H, M, 1));
+  L[b, h, m : B, H, M] = +(E[b, h, m, n]);
+  P = E / reshape(L, B, H, M, 1);
+  O[b, m, h, c : B, M, H, C] = +(P[b, h, m, n] * V[b, h, n, c]);
+}
+)";
+
 struct Problem {
   std::int64_t batch = 2, heads = 3, rows = 37, keys = 37, depth = 64, values = 64;
   DType type = DType::F16;
 };
 
-// The groups that a program becomes.
-std::vector<poly::PlacedGroup> groups_of(const Problem &p, const Target &target) {
+// The groups that a function of such inputs becomes.
+std::vector<poly::PlacedGroup> groups_of(const char *text,
+                                         const std::vector<program::Shape> &shapes, DType type,
+                                         const Target &target) {
   tile::Library library;
-  library.add(kAttention, "test");
-  const std::vector<program::Shape> shapes = {{p.batch, p.heads, p.rows, p.depth},
-                                              {p.batch, p.heads, p.keys, p.depth},
-                                              {p.batch, p.heads, p.keys, p.values},
-                                              {p.heads, p.rows, p.keys}};
+  library.add(text, "test");
   program::Program made;
   made.name = "attention";
   for (const program::Shape &shape : shapes)
     made.inputs.push_back(made.add({.name = fmt::format("t{}", made.inputs.size()),
-                                    .type = p.type,
+                                    .type = type,
                                     .shape = shape,
                                     .role = program::Role::Input}));
   const std::vector<TensorId> args = made.inputs;
   made.outputs = library.instantiate("attention", args, {}, made, "attention");
   return search::make_groups(program::assign_storage(prepare(made, target, {})), {}, target);
+}
+
+std::vector<poly::PlacedGroup> groups_of(const Problem &p, const Target &target) {
+  return groups_of(kAttention,
+                   {{p.batch, p.heads, p.rows, p.depth},
+                    {p.batch, p.heads, p.keys, p.depth},
+                    {p.batch, p.heads, p.keys, p.values},
+                    {p.heads, p.rows, p.keys}},
+                   p.type, target);
+}
+
+void expect_right(const poly::Group &group, const schedule::Schedule &schedule) {
+  const KernelCase kernel_case{
+      .group = group, .schedule = schedule, .target = sm80(), .values = Values::Reals, .seed = 3};
+  const auto divergence = check_simulated(Reference(kernel_case));
+  EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
+                           << to_text(kernel_case);
 }
 
 poly::Group group_of(const Problem &p) {
@@ -81,15 +110,20 @@ TEST(Rows, SoftmaxBetweenProductsIsOneKernel) {
     EXPECT_GE(all.size(), 4);
     for (const schedule::Schedule &schedule : all) {
       EXPECT_EQ(schedule::parse_schedule(group, to_text(group, schedule)), schedule);
-      const KernelCase kernel_case{.group = group,
-                                   .schedule = schedule,
-                                   .target = sm80(),
-                                   .values = Values::Reals,
-                                   .seed = 3};
-      const auto divergence = check_simulated(Reference(kernel_case));
-      EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
-                               << to_text(kernel_case);
+      expect_right(group, schedule);
     }
+  }
+}
+
+// A mask's map has rows and keys as one number.
+TEST(Rows, MaskedWindows) {
+  for (const poly::PlacedGroup &placed : groups_of(
+           kMasked, {{6, 3, 64, 32}, {6, 3, 64, 32}, {6, 3, 64, 32}, {3, 64, 64}, {3}, {3, 64, 64}},
+           DType::F16, h200())) {
+    const std::vector<schedule::Schedule> all = search::row_product_schedules(placed.group, sm80());
+    ASSERT_GE(all.size(), 4);
+    for (const schedule::Schedule &schedule : {all.front(), all.back()})
+      expect_right(placed.group, schedule);
   }
 }
 

@@ -253,13 +253,16 @@ private:
     return load_memory(member, read, spot);
   }
 
-  // Where an index of a member stands at a spot.
+  // Where an index of a member stands at a spot: of rows, or of keys with the rows around them.
   ExprRef position(MemberId member, IndexId index, const Spot &spot) {
     const std::int64_t place = places_[member][index];
-    if (place <= 1)
-      return place == 1 ? column(spot) : integer(0);
     const std::int64_t count = extent(member_nest(group_, member), index);
-    return b_.mod(b_.div(rows_[at(spot.half)], place / keys_), count);
+    const ExprRef row = rows_[at(spot.half)];
+    if (place == 0)
+      return integer(0);
+    if (place == 1)
+      return b_.add(b_.mul(b_.mod(row, count / keys_), keys_), column(spot));
+    return b_.mod(b_.div(row, place / keys_), count);
   }
 
   ExprRef load_memory(MemberId member, const nest::Operand &read, const Spot &spot) {
