@@ -39,11 +39,10 @@ Space::Space(const Nest &nest, const Target &target, cost::LaneCounts &counts, c
 void Space::take_axes(const Axes &axes) {
   lane_ = axes.lane;
   pixel_ = axes.pixel;
-  row_ = longest_output({lane_, pixel_});
+  row_ = slowest_large_output();
   if (const std::optional<IndexId> near = nearest_short_output();
       target_.lanes == LaneKind::WorkItem && nest_.inputs.size() == 1 && near)
     row_ = near;
-  rest_ = longest_output({lane_, pixel_, row_});
 }
 
 // Whether no other lanes can be much better: vectors along the index are whole, they lie together
@@ -161,13 +160,11 @@ std::optional<IndexId> Space::work_item_index() const {
   return best;
 }
 
-// Among the others: the index that splits a network's images into blocks.
-std::optional<IndexId>
-Space::longest_output(const std::vector<std::optional<IndexId>> &beside) const {
+// Among the rest the index that splits a network's images into blocks: the longest.
+std::optional<IndexId> Space::slowest_large_output() const {
   std::optional<IndexId> best;
   for (const IndexId i : output_indices(nest_))
-    if (std::find(beside.begin(), beside.end(), i) == beside.end() &&
-        (!best || extent(i) > extent(*best)))
+    if (i != lane_ && i != pixel_ && (!best || extent(i) > extent(*best)))
       best = i;
   return best;
 }
@@ -218,24 +215,6 @@ void Space::avoid_shared_taps(Schedule &schedule) const {
       std::rotate(i, i + 1, schedule.order.end());
       return;
     }
-}
-
-// Taps of neighbouring pixels innermost and unrolled, where all lanes read one element: what several
-// of them multiply with is loaded once. False where there are none.
-bool Space::share_taps(Schedule &schedule) const {
-  if (target_.lanes != LaneKind::Vector || dot_ != nullptr || !lane_ || nest_.inputs.size() != 2 ||
-      nest::moves(nest_.inputs[0], *lane_))
-    return false;
-  const auto first = schedule.order.begin() + nest_.output_indices;
-  const auto tap = std::find_if(first, schedule.order.end(), [&](IndexId i) {
-    return extent(i) > 1 && extent(i) <= kMostTaps && is_pixel_tap(i);
-  });
-  if (tap == schedule.order.end())
-    return false;
-  std::for_each(first, schedule.order.end(), [&](IndexId i) { schedule.splits[i].keep = 1; });
-  schedule.splits[*tap].keep = extent(*tap);
-  std::rotate(tap, tap + 1, schedule.order.end());
-  return true;
 }
 
 Schedule Space::base() const {
@@ -305,13 +284,11 @@ void Space::clip_taps(Schedule &schedule) const {
     schedule.splits[i].clip = can_clip(nest_, schedule, i);
 }
 
-// What is read outside its tensor is not staged, only what lanes would fetch one by one: taps along
-// the pixels, and along rows of which several are kept, are unrolled, so that these indices can have
-// edges.
+// Nothing staged: taps along the pixels, and along rows of which several are kept, are unrolled, so
+// that these indices can have edges.
 void Space::read_in_place(Schedule &schedule) const {
-  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-    if (schedule.fills[k] != Fill::Packed)
-      schedule.fills[k] = is_fetched(nest_.inputs[k]) ? Fill::Local : Fill::Direct;
+  for (Fill &fill : schedule.fills)
+    fill = fill == Fill::Local ? Fill::Direct : fill;
   const auto unroll_taps = [&](IndexId index) {
     for (const nest::Operand &input : nest_.inputs)
       for (const nest::Dim &dim : input.dims)
@@ -325,14 +302,6 @@ void Space::read_in_place(Schedule &schedule) const {
       unroll_taps(*index);
       schedule.splits[*index].edge = can_have_edges(nest_, schedule, *index);
     }
-}
-
-// Whether lanes read elements that are no neighbours, all of them inside the tensor.
-bool Space::is_fetched(const nest::Operand &input) const {
-  const bool guarded = std::any_of(input.dims.begin(), input.dims.end(),
-                                   [](const nest::Dim &dim) { return dim.guarded; });
-  return lane_ && !guarded && nest_.inputs.size() > 1 &&
-         std::llabs(nest::flat(input, nest_.indices.size()).coeff[*lane_]) > 2;
 }
 
 // What the lanes run through, or what they read as broadcasts.
@@ -403,12 +372,7 @@ bool Space::reduces_taps_only() const {
 // Copies of a row, or of the nearest index of a window. Rows kept in registers share what they
 // read: worth it where little else is computed per element.
 std::vector<std::int64_t> Space::row_copies(Form form) const {
-  if (holds_window(form)) {
-    const std::int64_t places = extent(window_outputs().back());
-    return places > 2 && places <= kMostTaps ? std::vector<std::int64_t>{1, 2, places}
-                                             : std::vector<std::int64_t>{1, 2};
-  }
-  if (takes_rows() && row_)
+  if (form == Form::Windowed || (takes_rows() && row_))
     return {1, 2};
   const bool reads_much = target_.lanes == LaneKind::WorkItem && nest_.inputs.size() == 1;
   if ((form != Form::InPlace && !reads_much) || !row_ || !reduces_taps_only())

@@ -27,10 +27,8 @@ using nest::IndexId;
 // with taps that are clipped and edges.
 // Gathered: the staged form, with what lanes read as broadcasts staged too; Panelled: with what the
 // lanes run through; Windowed: gathered, and a block computes all places of the window that it
-// reads; Held: the staged form with these.
-enum class Form { Staged, InPlace, Gathered, Panelled, Windowed, Held };
-
-constexpr bool holds_window(Form form) { return form == Form::Windowed || form == Form::Held; }
+// reads.
+enum class Form { Staged, InPlace, Gathered, Panelled, Windowed };
 
 class Space {
 public:
@@ -62,13 +60,12 @@ private:
   std::optional<IndexId> shared_index() const;
   bool serves_lanes(IndexId index) const;
   void take_axes(const Axes &axes);
-  std::optional<IndexId> longest_output(const std::vector<std::optional<IndexId>> &beside) const;
+  std::optional<IndexId> slowest_large_output() const;
   std::optional<IndexId> nearest_short_output() const;
 
   bool is_tap(IndexId reduced) const;
   bool is_pixel_tap(IndexId reduced) const;
   void avoid_shared_taps(schedule::Schedule &schedule) const;
-  bool share_taps(schedule::Schedule &schedule) const;
   void unroll_window(schedule::Schedule &schedule) const;
   schedule::Schedule base() const;
   std::vector<Space> with_dots() const;
@@ -76,7 +73,6 @@ private:
   bool is_guarded() const;
   void clip_taps(schedule::Schedule &schedule) const;
   void read_in_place(schedule::Schedule &schedule) const;
-  bool is_fetched(const nest::Operand &input) const;
   void stage_inputs(schedule::Schedule &schedule, bool by_lane) const;
   void prefetch_packed(schedule::Schedule &schedule) const;
   bool has_constant() const;
@@ -90,11 +86,9 @@ private:
   void hold_window(schedule::Schedule &schedule, std::int64_t copies) const;
   std::vector<std::int64_t> lane_widths() const;
   std::int64_t register_need(const schedule::Schedule &schedule) const;
-  void collect_register_tiles(Form form, std::int64_t lanes, bool shares_taps);
-  std::vector<Candidate> best_register_tiles(Form form, bool shares_taps);
+  void collect_register_tiles(Form form, std::int64_t lanes);
   void collect_register_tiles(Form form);
   void collect_register_tiles();
-  double tile_seconds(const Candidate &tile) const;
   void keep_best_register_tiles();
   void for_each_register_tile(const std::function<void(const Candidate &)> &visit);
   std::vector<schedule::Schedule> orders(const schedule::Schedule &schedule) const;
@@ -128,7 +122,6 @@ private:
   std::optional<IndexId> lane_;
   std::optional<IndexId> pixel_;
   std::optional<IndexId> row_;
-  std::optional<IndexId> rest_;           // the longest of the others
   std::vector<Candidate> register_tiles_; // the smallest block of each
   std::vector<Candidate> found_;
   double elsewhere_ = std::numeric_limits<double>::infinity(); // seconds of the best that other

@@ -83,7 +83,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Space::row_choices(Form form)
   return all;
 }
 
-void Space::collect_register_tiles(Form form, std::int64_t lanes, bool shares_taps) {
+void Space::collect_register_tiles(Form form, std::int64_t lanes) {
   const bool vector = target_.lanes == LaneKind::Vector;
   const std::int64_t budget =
       takes_rows() ? dot_->registers : (vector ? target_.vector_registers : 24);
@@ -96,19 +96,17 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes, bool shares_ta
         if (keep > 1 && (!pixel_ || keep > extent(*pixel_)))
           break;
         Schedule schedule = base();
-        if (shares_taps && !share_taps(schedule))
-          return;
         if (lane_)
           schedule.splits[*lane_] = {keep_lane * lanes, keep_lane, lanes};
         if (pixel_ && points > 0)
           set_rows(nest_, schedule, *pixel_, points, keep);
         else if (pixel_)
           schedule.splits[*pixel_] = {keep, keep, 1};
-        if (!holds_window(form) && rows > 1 && rows <= extent(*row_))
+        if (form != Form::Windowed && rows > 1 && rows <= extent(*row_))
           schedule.splits[*row_] = {rows, rows, 1};
         if (form == Form::InPlace)
           read_in_place(schedule);
-        if (holds_window(form))
+        if (form == Form::Windowed)
           hold_window(schedule, rows);
         if (form == Form::Gathered || form == Form::Panelled || form == Form::Windowed)
           stage_inputs(schedule, form == Form::Panelled);
@@ -123,39 +121,30 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes, bool shares_ta
   }
 }
 
-// The tiles of a form that compute fastest, best first.
-std::vector<Candidate> Space::best_register_tiles(Form form, bool shares_taps) {
-  const std::vector<Candidate> others = std::exchange(register_tiles_, {});
+// The tiles of a form that compute fastest, beside those of other forms.
+void Space::collect_register_tiles(Form form) {
+  std::vector<Candidate> others = std::move(register_tiles_);
+  register_tiles_.clear();
   for (std::int64_t lanes : lane_widths())
-    collect_register_tiles(form, lanes, shares_taps);
+    collect_register_tiles(form, lanes);
   if (register_tiles_.empty() && nest_.output_indices > 0)
-    collect_register_tiles(form, 1, shares_taps);
+    collect_register_tiles(form, 1);
   if (target_.lanes == LaneKind::Vector)
     keep_best_register_tiles();
-  return std::exchange(register_tiles_, others);
+  register_tiles_.insert(register_tiles_.begin(), others.begin(), others.end());
 }
 
-// Those with shared taps only where they compute faster than the others.
-void Space::collect_register_tiles(Form form) {
-  const std::vector<Candidate> apart = best_register_tiles(form, false);
-  register_tiles_.insert(register_tiles_.end(), apart.begin(), apart.end());
-  for (Candidate &tile : best_register_tiles(form, true))
-    if (apart.empty() || tile_seconds(tile) < tile_seconds(apart.front()))
-      register_tiles_.push_back(std::move(tile));
-}
-
-// What all blocks compute; where little is computed per element, with what they read and store.
-double Space::tile_seconds(const Candidate &tile) const {
-  const cost::Estimate &estimate = tile.estimate;
-  return (estimate.compute + (reduces_taps_only() ? estimate.stores + estimate.refill : 0)) *
-         static_cast<double>(estimate.blocks);
-}
-
-// Block tiles are tried only for the register tiles that compute fastest.
+// Block tiles are tried only for the register tiles that compute fastest; where little is computed
+// per element, for those that compute and read it fastest.
 void Space::keep_best_register_tiles() {
-  std::stable_sort(
-      register_tiles_.begin(), register_tiles_.end(),
-      [&](const Candidate &a, const Candidate &b) { return tile_seconds(a) < tile_seconds(b); });
+  const bool is_reading = reduces_taps_only();
+  const auto time = [&](const Candidate &candidate) {
+    const cost::Estimate &estimate = candidate.estimate;
+    return (estimate.compute + (is_reading ? estimate.stores + estimate.refill : 0)) *
+           static_cast<double>(estimate.blocks);
+  };
+  std::stable_sort(register_tiles_.begin(), register_tiles_.end(),
+                   [&](const Candidate &a, const Candidate &b) { return time(a) < time(b); });
   if (register_tiles_.size() > kVectorTiles)
     register_tiles_.resize(kVectorTiles);
 }
@@ -213,12 +202,12 @@ void Space::try_tiles(const Schedule &schedule) {
           next.splits[*row_].tile = row;
         add(next);
       }
-  for (const std::optional<IndexId> index : {pixel_, lane_, row_, pixel_, rest_, row_}) {
+  for (const std::optional<IndexId> index : {pixel_, lane_, row_, pixel_}) {
     const auto best = std::min_element(found_.begin() + static_cast<std::ptrdiff_t>(first),
                                        found_.end(), [](const Candidate &a, const Candidate &b) {
                                          return a.estimate.seconds < b.estimate.seconds;
                                        });
-    if (index && extent(*index) > 1 && best != found_.end())
+    if (index && best != found_.end())
       improve(best->schedule, *index);
   }
 }
@@ -271,8 +260,7 @@ void Space::collect_register_tiles() {
     collect_register_tiles(Form::Gathered);
     collect_register_tiles(Form::Panelled);
     if (!window_outputs().empty())
-      for (const Form form : {Form::Windowed, Form::Held})
-        collect_register_tiles(form);
+      collect_register_tiles(Form::Windowed);
   }
 }
 

@@ -195,24 +195,6 @@ TEST(VectorModel, LoadsPerMultiplyAddCount) {
   EXPECT_LT(seconds("m:64 y:14 x:60", "m:2 x:6"), seconds("m:64 y:14 x:60", "m:1 x:12"));
 }
 
-// 8 pixels read 10 elements at the 3 taps of a row, which are loaded once where those stand innermost.
-TEST(VectorModel, ElementsThatTapsShareAreLoadedOnce) {
-  const nest::Nest nest = nest::parse_nest(kConv);
-  Target target = two_cores();
-  target.vector_registers = 32;
-  const auto loads = [&](const std::string &order) {
-    const schedule::Schedule schedule = schedule::parse_schedule(
-        nest, "schedule t vector\n  tile m:8 y:14 x:56\n  lane m:8\n  keep x:8 s:3\n  loop m y x " +
-                  order + "\n  stage 0\n  pack 1\n");
-    for (const Reason &reason : predict(nest, schedule, target).reasons)
-      if (std::string_view(reason.what) == "  loads")
-        return reason.value;
-    return -1.0;
-  };
-  EXPECT_DOUBLE_EQ(loads("r s c"), (8 + 1) / 2.0);
-  EXPECT_DOUBLE_EQ(loads("r c s"), (10 / 3.0 + 1) / 2.0);
-}
-
 // Pixels of halves are converted at each read, which costs more than reading floats; staged, once.
 TEST(VectorModel, HalvesAreConverted) {
   const auto compute = [](std::string_view type, const std::string &fill) {

@@ -36,26 +36,6 @@ TEST(Space, PlanesOfAFirstLayerAreInnermost) {
   EXPECT_EQ(text.find(" s:3"), std::string::npos) << text;
 }
 
-// Few channels of a batch in training: every element of the image is loaded once for the taps of a
-// row, images are read where they lie, the filter is turned, and a block has several rows.
-TEST(Space, TapsOfATrainedLayerShareElements) {
-  const std::string text = picked(nest::parse_nest(R"(nest conv {
-    index n 128, m 16, y 32, x 32 | c 16, r 3, s 3
-    slot 0 f32 2097152, 1 f32 2304, 2 f32 2097152
-    acc f32 = sum mul
-    in 0 + 0 [n:128*16384, c:16*1, y + r - 1:32?*512, x + s - 1:32?*16]
-    in 1 + 0 [m:16*144, c:16*9, r:3*3, s:3*1]
-    out 2 + 0 [n:128*16384, m:16*1, y:32*512, x:32*16]
-    post acc
-  })"),
-                                  "cpu_avx512");
-  EXPECT_NE(text.find(" s:3\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("r c s\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("peel   x\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("stage  1 transposed\n"), std::string::npos) << text;
-  EXPECT_EQ(text.find("y:1 "), std::string::npos) << text;
-}
-
 TEST(Space, ConstantsOfANextStepArePrefetchedByMachineCode) {
   EXPECT_NE(picked(testing::convolution_1x1(512, 196, 512), "cpu_avx512").find("prefetch 1\n"),
             std::string::npos);
@@ -137,23 +117,6 @@ TEST(Space, WindowsOfFilterGradientsAreHeldByABlock) {
   EXPECT_NE(text.find("r:7 t:8 c:3 m:64"), std::string::npos) << text;
   EXPECT_NE(text.find("t:2 c:3 m:4"), std::string::npos) << text;
   EXPECT_NE(text.find("stage  0"), std::string::npos) << text;
-}
-
-// A row of the window in registers reads each element of both once for three places.
-TEST(Space, RowsOfAWindowAreHeldInRegisters) {
-  const std::string text = picked(nest::parse_nest(R"(nest gemm_part {
-    index np 128, m 16, c 16, r 3, s 3 | y 32, x 32
-    slot 0 f32 2097152, 1 f32 2097152, 2 f32 294912
-    acc f32 = sum mul
-    in 0 + 0 [np:128*16384, m:16*1, y:32*512, x:32*16]
-    in 1 + 0 [np:128*16384, c:16*1, r + y - 1:32?*512, s + x - 1:32?*16]
-    out 2 + 0 [np:128*2304, m:16*144, r:3*48, s:3*16, c:16*1]
-    post acc
-  })"),
-                                  "cpu_avx512");
-  EXPECT_NE(text.find("r:3 s:3\n"), std::string::npos) << text;
-  EXPECT_NE(text.find(" s:3\n  loop"), std::string::npos) << text;
-  EXPECT_EQ(text.find("stage  0"), std::string::npos) << text;
 }
 
 // Groups lie next to the channels of the result, yet copies along them would share nothing: they

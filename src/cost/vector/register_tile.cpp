@@ -141,15 +141,13 @@ double RegisterTileCost::distinct(std::size_t input, const Copies &copies,
   return count;
 }
 
-// Values of an input that a tap loads. The compiler loads once what overlapping taps share: vectors
-// of all taps of one straight piece of code, elements for all lanes of the innermost ones.
+// Values of an input that a tap loads. The compiler loads once the vectors that overlapping taps
+// share; elements that are read as broadcasts it reads again as operands.
 double RegisterTileCost::fragment_loads(std::size_t input, const Copies &copies) const {
   if (rows_)
     return row_loads(input, copies);
-  if (!shares_taps_[input])
-    return fragments(input, copies);
-  return is_spread(input) ? distinct(input, copies, false) / body_taps_
-                          : distinct(input, copies, true) / unrolled(schedule_.order.back());
+  return shares_taps_[input] && is_spread(input) ? distinct(input, copies, false) / body_taps_
+                                                 : fragments(input, copies);
 }
 
 // Of a reduced index, that are taken at once: by a dot product, or in the lanes of a vector.
@@ -273,10 +271,8 @@ StepCost RegisterTileCost::step(const Copies &copies) const {
   cost.accumulators = points * parts_;
   cost.arithmetic = cost.accumulators * operations_of_point();
   double other = 0;
-  double reads = 0; // what is shared as often as it is multiplied
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     cost.loads += fragment_loads(k, copies) * access_[k].loads;
-    reads += (is_spread(k) ? fragment_loads(k, copies) : fragments(k, copies)) * access_[k].loads;
     other += fragments(k, copies) * access_[k].other;
   }
   if (!nest_.constraints.empty())
@@ -293,8 +289,7 @@ StepCost RegisterTileCost::step(const Copies &copies) const {
   cost.chain_cycles = rates_.fma_latency + (cost.spills > 0 ? kForwarding : 0);
   const double bound = std::max({cost.arithmetic_cycles, cost.load_cycles, cost.store_cycles,
                                  cost.issue_cycles, cost.chain_cycles});
-  const double ports =
-      cost.arithmetic_cycles + (reads + cost.spills) / rates_.loads_per_cycle + cost.store_cycles;
+  const double ports = cost.arithmetic_cycles + cost.load_cycles + cost.store_cycles;
   const double busiest = std::max({cost.arithmetic_cycles, cost.load_cycles, cost.store_cycles});
   cost.cycles = std::max(bound, busiest + kUnhidden * (ports - busiest));
   return cost;
