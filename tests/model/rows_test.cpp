@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "base/index.h"
 #include "model/core_cases.h"
 #include "model/oracle/check.h"
@@ -22,31 +24,27 @@ namespace {
 
 using program::TensorId;
 
-constexpr const char *kAttention = R"(
-function attention(Q[B, H, M, D], K[B, H, N, D], V[B, H, N, C], BIAS[H, M, N]) -> (O) {
+// Attention whose scores, T, `scores` makes of the product S and further inputs.
+std::string attention(const std::string &inputs, const std::string &scores) {
+  return fmt::format(R"(
+function attention(Q[B, H, M, D], K[B, H, N, D], V[B, H, N, C], {}) -> (O) {{
   S[b, h, m, n : B, H, M, N] = +(Q[b, h, m, d] * K[b, h, n, d]);
-  T = S * 0.25 + reshape(BIAS, 1, H, M, N);
+  {}
   X[b, h, m : B, H, M] = >(T[b, h, m, n]);
   E = exp(T - reshape(X, B, H, M, 1));
   L[b, h, m : B, H, M] = +(E[b, h, m, n]);
   P = E / reshape(L, B, H, M, 1);
   O[b, m, h, c : B, M, H, C] = +(P[b, h, m, n] * V[b, h, n, c]);
+}}
+)",
+                     inputs, scores);
 }
-)";
 
-// Windows that are shifted: cosines by a scale of each head, and a mask of each window of an image.
-constexpr const char *kMasked = R"(
-function attention(Q[B, H, M, D], K[B, H, N, D], V[B, H, N, C], BIAS[H, M, N], SCALE[H], MASK[W, M, N]) -> (O) {
-  S[b, h, m, n : B, H, M, N] = +(Q[b, h, m, d] * K[b, h, n, d]);
-  T = S * reshape(SCALE, 1, H, 1, 1) + reshape(BIAS, 1, H, M, N);
-  U = reshape(reshape(T, B / W, W, H, M, N) + reshape(MASK, 1, W, 1, M, N), B, H, M, N);
-  X[b, h, m : B, H, M] = >(U[b, h, m, n]);
-  E = exp(U - reshape(X, B, H, M, 1));
-  L[b, h, m : B, H, M] = +(E[b, h, m, n]);
-  P = E / reshape(L, B, H, M, 1);
-  O[b, m, h, c : B, M, H, C] = +(P[b, h, m, n] * V[b, h, n, c]);
-}
-)";
+const std::string kBiased = attention("BIAS[H, M, N]", "T = S * 0.25 + reshape(BIAS, 1, H, M, N);");
+// Windows that are shifted: a scale of each head, and a mask of each window of an image.
+const std::string kMasked = attention("BIAS[H, M, N], SCALE[H], MASK[W, M, N]", R"(
+  R = S * reshape(SCALE, 1, H, 1, 1) + reshape(BIAS, 1, H, M, N);
+  T = reshape(reshape(R, B / W, W, H, M, N) + reshape(MASK, 1, W, 1, M, N), B, H, M, N);)");
 
 struct Problem {
   std::int64_t batch = 2, heads = 3, rows = 37, keys = 37, depth = 64, values = 64;
@@ -54,7 +52,7 @@ struct Problem {
 };
 
 // The groups that a function of such inputs becomes.
-std::vector<poly::PlacedGroup> groups_of(const char *text,
+std::vector<poly::PlacedGroup> groups_of(const std::string &text,
                                          const std::vector<program::Shape> &shapes, DType type,
                                          const Target &target) {
   tile::Library library;
@@ -72,7 +70,7 @@ std::vector<poly::PlacedGroup> groups_of(const char *text,
 }
 
 std::vector<poly::PlacedGroup> groups_of(const Problem &p, const Target &target) {
-  return groups_of(kAttention,
+  return groups_of(kBiased,
                    {{p.batch, p.heads, p.rows, p.depth},
                     {p.batch, p.heads, p.keys, p.depth},
                     {p.batch, p.heads, p.keys, p.values},
