@@ -197,6 +197,8 @@ void Forms::add_direct() {
         add("depthwise", {.channel_vec = vec, .pixel_lanes = lanes, .pixel_keep = keep});
       add("direct", {.channel_keep = keep, .pixel_lanes = lanes});
     }
+  // Much of a plane of one channel, where a block's start is dear.
+  add("direct", {.channel_keep = 1, .pixel_lanes = 1024});
 }
 
 } // namespace
