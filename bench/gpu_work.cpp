@@ -167,7 +167,8 @@ program::Program program_of(const ConvProblem &problem, Direction direction) {
 
 Work work_of(const ConvProblem &problem, Direction direction, const Target &target) {
   const program::Program program = program_of(problem, direction);
-  Work work{.stored = program::assign_storage(model::lay_out_for(program, target))};
+  search::KeptChoices kept(nullptr, target);
+  Work work{.stored = program::assign_storage(model::lay_out_for(program, target, kept))};
   work.groups = search::make_groups(work.stored, {}, target);
   return work;
 }

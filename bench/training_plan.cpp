@@ -2,7 +2,8 @@
 // The launches of a training step's gradients on any row of devices/, as they are predicted: CSV of
 // microseconds, kernel and nodes; with --program the program that they are made of, with --launch N
 // all of one launch, with --memory what lies in memory when most does, and with --arena-gb besides
-// which tensors are computed again, and why.
+// which tensors are computed again, and why; with --times instead what planning takes, pass by pass,
+// then again with the answers of the first time kept.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -12,6 +13,8 @@
 
 #include "base/error.h"
 #include "base/index.h"
+#include "base/pass_context.h"
+#include "base/stopwatch.h"
 #include "cost/group_model.h"
 #include "launch/text.h"
 #include "model/compile.h"
@@ -38,6 +41,7 @@ struct Options {
   int launch = -1;
   bool memory = false;
   double arena_gb = 0;
+  bool times = false;
 };
 
 void print_memory(const model::Compiled &compiled) {
@@ -86,7 +90,24 @@ void print_launches(const model::Compiled &compiled, const Target &target) {
              sum * 1e3, aside * 1e3);
 }
 
+void print_times(const program::Program &program, const TargetDevice &device,
+                 search::KeptChoices &kept, model::SessionOptions session) {
+  fmt::print("turn,pass,seconds\n");
+  for (const std::string_view turn : {"cold", "kept"}) {
+    PassContext passes;
+    passes.time();
+    session.passes = &passes;
+    const Stopwatch watch;
+    model::choose_kernels(program, device, kept, session);
+    const double seconds = watch.seconds();
+    for (const PassTime &pass : passes.times())
+      fmt::print("{},{},{:.3f}\n", turn, pass.name, pass.seconds);
+    fmt::print("{},all,{:.3f}\n", turn, seconds);
+  }
+}
+
 void run(const Options &options) {
+  const Stopwatch import;
   train::Recipe recipe = train::read_recipe(options.recipe);
   for (const std::string &setting : options.settings)
     train::set(recipe, setting);
@@ -108,6 +129,11 @@ void run(const Options &options) {
   }
   runtime::KernelCache cache("", [](const std::string &) {});
   search::KeptChoices kept(&cache, device.target());
+  if (options.times) {
+    fmt::print("# {:.3f} s until there is a program\n", import.seconds());
+    print_times(applied.program, device, kept, session);
+    return;
+  }
   const model::Compiled compiled = model::choose_kernels(applied.program, device, kept, session);
   if (options.memory) {
     print_memory(compiled);
@@ -128,6 +154,7 @@ int run_main(int argc, char **argv) {
   app.add_option("--launch", options.launch, "Print this one, numbered from 0");
   app.add_option("--arena-gb", options.arena_gb, "Compute tensors again until the arena fits");
   app.add_flag("--memory", options.memory, "Print the tensors that are held when most are");
+  app.add_flag("--times", options.times, "Print seconds of planning instead");
   app.add_flag("--program", options.program, "Print the program instead");
   CLI11_PARSE(app, argc, argv);
   try {

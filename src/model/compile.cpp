@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -84,10 +85,28 @@ Choice choose(const poly::Group &group, const runtime::Device &device,
           "model"};
 }
 
+// What the cost model is going to be asked for: all but kernels of an algorithm that is asked for,
+// and those whose records are used.
+void foresee(const std::vector<poly::PlacedGroup> &groups, const runtime::Device &device,
+             const SessionOptions &options, search::KeptChoices &kept) {
+  std::vector<const poly::Group *> open;
+  if (!schedule_algorithm(options.algorithm).empty())
+    return;
+  std::set<std::string> seen;
+  for (const poly::PlacedGroup &placed : groups)
+    if (seen.insert(poly::to_text(placed.group)).second &&
+        (options.records == nullptr ||
+         !find_recorded(*options.records, placed.group, device).tuned))
+      open.push_back(&placed.group);
+  kept.foresee(search::kPick, open,
+               [&](const poly::Group &group) { return search::pick(group, device.target()); });
+}
+
 // Schedules are picked once per distinct group.
 std::vector<launch::Part> scheduled(std::vector<poly::PlacedGroup> groups,
                                     const runtime::Device &device, const SessionOptions &options,
                                     search::KeptChoices &kept) {
+  foresee(groups, device, options, kept);
   std::map<std::string, Choice> picked;
   std::vector<launch::Part> kernels;
   Ignored ignored;
@@ -275,7 +294,8 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
                .is_simplified = options.is_simplified,
                .composes = options.fusion.level != poly::FuseLevel::None,
                .refused = &refused,
-               .passes = options.passes});
+               .passes = options.passes,
+               .kept = &kept});
   for (const std::string &reason : refused)
     if (options.warn)
       options.warn(reason);

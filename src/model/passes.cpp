@@ -71,11 +71,11 @@ Program join_groups(const Program &in, const PassInput &with) {
 }
 
 Program widen_first_layers(const Program &in, const PassInput &with) {
-  return search::lay_out_first_layers(in, *with.target);
+  return search::lay_out_first_layers(in, *with.target, *with.kept);
 }
 
 Program store_filters(const Program &in, const PassInput &with) {
-  return search::store_filters(in, *with.target);
+  return search::store_filters(in, *with.target, *with.kept);
 }
 
 Program pad_channels(const Program &in, const PassInput &) {
@@ -195,9 +195,10 @@ Program simplify(const Program &program, PassContext *passes) {
   return run_stage(PassStage::Simplify, program, {}, passes);
 }
 
-Program lay_out_for(const Program &program, const Target &target, PassContext *passes) {
+Program lay_out_for(const Program &program, const Target &target, search::KeptChoices &kept,
+                    PassContext *passes) {
   return has(target, Feature::MatrixUnits)
-             ? run_stage(PassStage::LayOut, program, {.target = &target}, passes)
+             ? run_stage(PassStage::LayOut, program, {.target = &target, .kept = &kept}, passes)
              : program;
 }
 
@@ -208,7 +209,8 @@ Program prepare(const Program &program, const Target &target, const Preparation 
                        {.algorithm = how.algorithm, .refused = how.refused}, how.passes);
   if (how.composes)
     simple = run_stage(PassStage::Compose, simple, {.target = &target}, how.passes);
-  return lay_out_for(simple, target, how.passes);
+  search::KeptChoices none(nullptr, target);
+  return lay_out_for(simple, target, how.kept == nullptr ? none : *how.kept, how.passes);
 }
 
 } // namespace tilefuse::model

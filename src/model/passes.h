@@ -17,6 +17,7 @@
 
 #include "base/pass_context.h"
 #include "program/program.h"
+#include "search/network/kept_choices.h"
 #include "target/target.h"
 
 namespace tilefuse::model {
@@ -35,6 +36,7 @@ enum class PassStage {
 // What passes read beside the program.
 struct PassInput {
   const Target *target = nullptr;              // Compose, LayOut
+  search::KeptChoices *kept = nullptr;         // LayOut
   std::string_view algorithm;                  // Rewrite
   std::vector<std::string> *refused = nullptr; // gets the statements that a rewriting does not fit
 };
@@ -75,8 +77,9 @@ program::Program simplify(const program::Program &program, PassContext *passes =
 // The stage LayOut: groups of few channels, first layers and odd counts of channels as the target's
 // matrix units want them (program/rewrite/join_groups.h, first_layer.h, pad_channels.h); the
 // program itself on other devices.
+// Answers are taken over from `kept`, or added.
 program::Program lay_out_for(const program::Program &program, const Target &target,
-                             PassContext *passes = nullptr);
+                             search::KeptChoices &kept, PassContext *passes = nullptr);
 
 struct Preparation {
   std::string algorithm;
@@ -84,6 +87,7 @@ struct Preparation {
   bool composes = true;                        // false: each map is a tensor of its own
   std::vector<std::string> *refused = nullptr; // gets a line for each statement not rewritten
   PassContext *passes = nullptr;
+  search::KeptChoices *kept = nullptr; // answers of searches, taken over and added where given
 };
 
 // The stages Simplify, Rewrite where `algorithm` names a rewriting (program/rewrite/rewrite.h),

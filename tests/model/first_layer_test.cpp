@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of first layers on matrix units, simulated; and where the cost model takes them.
+#include <array>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/index.h"
@@ -12,6 +15,7 @@
 #include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
 #include "search/network/first_layer_choice.h"
+#include "search/network/program_price.h"
 
 namespace tilefuse::model {
 namespace {
@@ -112,13 +116,16 @@ TEST(FirstLayer, GradientsAreTakenWhereTheyPay) {
   const GradientConv large = {
       .n = 64, .h = 224, .w = 224, .c = 3, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3};
   const GradientConv small = {.n = 1, .h = 14, .w = 14, .c = 1, .k = 8};
+  search::KeptChoices kept(nullptr, h200());
   for (const By by : {By::Input, By::Filter}) {
     const program::Program before = gradient_program(large, by);
-    const program::Program after = search::lay_out_first_layers(before, h200());
+    const program::Program after = search::lay_out_first_layers(before, h200(), kept);
     EXPECT_GT(after.statements.size(), before.statements.size());
-    EXPECT_LT(search::predicted_seconds(after, h200()), search::predicted_seconds(before, h200()));
+    const std::vector<double> seconds =
+        search::predicted_seconds(std::array{before, after}, h200(), kept);
+    EXPECT_LT(seconds[1], seconds[0]);
     const program::Program tiny = gradient_program(small, by);
-    EXPECT_EQ(to_text(search::lay_out_first_layers(tiny, h200())), to_text(tiny));
+    EXPECT_EQ(to_text(search::lay_out_first_layers(tiny, h200(), kept)), to_text(tiny));
   }
 }
 
@@ -127,7 +134,8 @@ TEST(FirstLayer, InputGradientByAConstantFilterIsOneKernel) {
   const program::Program forward = with_constant_filter(
       {.n = 64, .h = 224, .w = 224, .c = 3, .k = 64, .r = 7, .s = 7, .stride = 2, .pad = 3});
   const program::Program gradient = program::gradient(forward, {.by = {forward.inputs[0]}});
-  EXPECT_EQ(groups_of(search::lay_out_first_layers(gradient, h200())).size(), 1U);
+  search::KeptChoices kept(nullptr, h200());
+  EXPECT_EQ(groups_of(search::lay_out_first_layers(gradient, h200(), kept)).size(), 1U);
 }
 
 } // namespace

@@ -4,14 +4,18 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
+#include <vector>
 
 #include "base/hash.h"
 #include "nest/nest.h"
 #include "paths.h"
+#include "program/program.h"
 #include "runtime/store/sqlite.h"
 #include "schedule/text.h"
 #include "search/network/kept_choices.h"
+#include "search/network/program_price.h"
 #include "search/pick.h"
 #include "target/device_rows.h"
 
@@ -131,6 +135,47 @@ TEST_F(KeptChoicesTest, NothingFoundIsAnAnswer) {
     EXPECT_EQ(kept.searched(), searches);
     kept.write();
   }
+}
+
+TEST_F(KeptChoicesTest, ForeseenGroupsAreSearchedForOnceEach) {
+  search::KeptChoices kept(nullptr, target_);
+  const poly::Group first = gemm(24), second = gemm(25), again = gemm(24);
+  const auto search = [&](const poly::Group &group) { return search::pick(group.anchor, target_); };
+  kept.foresee(search::kPick, std::array{&first, &second, &again}, search);
+  EXPECT_EQ(kept.searched(), 2);
+  EXPECT_EQ(kept.schedule(search::kPick, second, [&] { return search(second); }), search(second));
+  EXPECT_EQ(kept.searched(), 2);
+}
+
+program::Program product(const std::string &name) {
+  return program::parse_program(
+      fmt::format("program \"p\" {{\n  input %0 \"{0} left\" : f32[64, 32]\n"
+                  "  input %1 \"{0} right\" : f32[32, 48]\n"
+                  "  %2 \"{0}\" : f32[64, 48] = sum[m, n, k](%0[m, k] * %1[k, n]) -> [m, n]\n"
+                  "  output %2\n}}",
+                  name));
+}
+
+TEST_F(KeptChoicesTest, WhatAProgramTakesIsKeptWithoutNames) {
+  std::vector<double> first;
+  for (const bool is_first : {true, false}) {
+    runtime::KernelCache cache(path_.string(), [](const std::string &why) { FAIL() << why; });
+    search::KeptChoices kept(&cache, target_);
+    const std::vector<double> seconds = search::predicted_seconds(
+        std::array{product(is_first ? "a" : "b"), product("c")}, target_, kept);
+    EXPECT_GT(seconds[0], 0);
+    EXPECT_EQ(seconds[0], seconds[1]);
+    EXPECT_EQ(kept.searched() > 0, is_first);
+    kept.write();
+    if (is_first)
+      first = seconds;
+    EXPECT_EQ(seconds, first);
+  }
+  rewrite("no number");
+  runtime::KernelCache cache(path_.string(), [](const std::string &why) { FAIL() << why; });
+  search::KeptChoices kept(&cache, target_);
+  EXPECT_EQ(search::predicted_seconds(std::array{product("a")}, target_, kept)[0], first[0]);
+  EXPECT_GT(kept.searched(), 0);
 }
 
 } // namespace

@@ -1,35 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/network/filter_choice.h"
 
-#include <map>
-#include <string>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "program/rewrite/store_filters.h"
-#include "search/network/first_layer_choice.h"
+#include "search/network/program_price.h"
 
 namespace tilefuse::search {
-namespace {
 
-// What names say is the same for equal layers.
-std::string text_without_names(program::Program program) {
-  for (program::Tensor &tensor : program.tensors)
-    tensor.name.clear();
-  for (program::Statement &statement : program.statements)
-    statement.origin.clear();
-  return program::to_text(program);
-}
-
-} // namespace
-
-program::Program store_filters(const program::Program &program, const Target &target) {
-  std::map<std::string, double> known;
-  const auto price = [&](const program::Program &of_product) {
-    const auto [found, is_new] = known.emplace(text_without_names(of_product), 0);
-    if (is_new)
-      found->second = predicted_seconds(of_product, target);
-    return found->second;
-  };
-  return program::store_filters(program, price);
+// Products as they are and with a copy of their own are priced side by side, on all threads; what a
+// choice before them makes possible, a copy that is there, when it is asked for.
+program::Program store_filters(const program::Program &program, const Target &target,
+                               KeptChoices &kept) {
+  std::vector<program::Program> foreseen;
+  program::store_filters(program, [&](program::Program of_product) {
+    foreseen.push_back(std::move(of_product));
+    return 1.0; // no copy gains anything
+  });
+  predicted_seconds(foreseen, target, kept);
+  return program::store_filters(program, [&](const program::Program &of_product) {
+    return predicted_seconds(std::span(&of_product, 1), target, kept).front();
+  });
 }
 
 } // namespace tilefuse::search

@@ -4,10 +4,13 @@
 #pragma once
 
 #include "program/program.h"
+#include "search/network/kept_choices.h"
 #include "target/target.h"
 
 namespace tilefuse::search {
 
-program::Program store_filters(const program::Program &program, const Target &target);
+// Answers are taken over from `kept`, or added.
+program::Program store_filters(const program::Program &program, const Target &target,
+                               KeptChoices &kept);
 
 } // namespace tilefuse::search

@@ -4,14 +4,13 @@
 #pragma once
 
 #include "program/program.h"
+#include "search/network/kept_choices.h"
 #include "target/target.h"
 
 namespace tilefuse::search {
 
-program::Program lay_out_first_layers(const program::Program &program, const Target &target);
-
-// Of the program's kernels behind each other, each as the cost model picks it and splits its
-// reduction.
-double predicted_seconds(const program::Program &program, const Target &target);
+// Answers are taken over from `kept`, or added.
+program::Program lay_out_first_layers(const program::Program &program, const Target &target,
+                                      KeptChoices &kept);
 
 } // namespace tilefuse::search

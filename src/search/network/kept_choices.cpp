@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/index.h"
+#include "base/thread_pool.h"
 #include "schedule/legal.h"
 #include "schedule/members.h"
 #include "schedule/text.h"
@@ -36,12 +39,20 @@ KeptChoices::KeptChoices(runtime::KernelCache *cache, const Target &target,
     : cache_(cache), target_(target),
       filed_under_(fmt::format("{}\n{}", tilefuse::to_text(target), version)) {}
 
-std::string KeptChoices::key(std::string_view question, const poly::Group &group) const {
-  return content_hash(fmt::format("{}\n{}\n{}", question, poly::to_text(group), filed_under_));
+std::string KeptChoices::key(std::string_view question, std::string_view subject) const {
+  return content_hash(fmt::format("{}\n{}\n{}", question, subject, filed_under_));
 }
 
 std::optional<std::string> KeptChoices::find(std::string_view question, const poly::Group &group) {
-  const std::string filed = key(question, group);
+  return find(question, poly::to_text(group));
+}
+
+void KeptChoices::keep(std::string_view question, const poly::Group &group, std::string text) {
+  keep(question, poly::to_text(group), std::move(text));
+}
+
+std::optional<std::string> KeptChoices::find(std::string_view question, std::string_view subject) {
+  const std::string filed = key(question, subject);
   const std::lock_guard lock(mutex_);
   if (const auto known = answers_.find(filed); known != answers_.end()) {
     known->second.is_new = true;
@@ -50,8 +61,8 @@ std::optional<std::string> KeptChoices::find(std::string_view question, const po
   return cache_ == nullptr ? std::nullopt : cache_->get_text(filed);
 }
 
-void KeptChoices::keep(std::string_view question, const poly::Group &group, std::string text) {
-  const std::string filed = key(question, group);
+void KeptChoices::keep(std::string_view question, std::string_view subject, std::string text) {
+  const std::string filed = key(question, subject);
   const std::lock_guard lock(mutex_);
   answers_[filed] = {std::move(text), true};
   ++searched_;
@@ -59,14 +70,14 @@ void KeptChoices::keep(std::string_view question, const poly::Group &group, std:
 
 void KeptChoices::note(std::string_view question, const poly::Group &group,
                        const schedule::Schedule &found) {
-  const std::string filed = key(question, group);
+  const std::string filed = key(question, poly::to_text(group));
   const std::lock_guard lock(mutex_);
   answers_.emplace(filed, Answer{schedule::to_text(group, found)});
 }
 
 std::optional<schedule::Schedule> KeptChoices::noted(std::string_view question,
                                                      const poly::Group &group) {
-  const std::string filed = key(question, group);
+  const std::string filed = key(question, poly::to_text(group));
   std::string text;
   {
     const std::lock_guard lock(mutex_);
@@ -86,6 +97,19 @@ schedule::Schedule KeptChoices::schedule(std::string_view question, const poly::
   schedule::Schedule found = search();
   keep(question, group, schedule::to_text(group, found));
   return found;
+}
+
+void KeptChoices::foresee(std::string_view question, std::span<const poly::Group *const> groups,
+                          const std::function<schedule::Schedule(const poly::Group &)> &search) {
+  std::map<std::string, const poly::Group *> distinct;
+  for (const poly::Group *group : groups)
+    distinct.emplace(poly::to_text(*group), group);
+  const std::vector all(distinct.begin(), distinct.end());
+  ThreadPool pool(std::min(available_threads(), std::max(1, static_cast<int>(all.size()))));
+  pool.parallel_for(static_cast<std::int64_t>(all.size()), [&](int, std::int64_t i) {
+    const poly::Group &group = *all[at(i)].second;
+    schedule(question, group, [&] { return search(group); });
+  });
 }
 
 std::optional<schedule::Schedule>

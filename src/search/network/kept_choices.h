@@ -17,6 +17,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,9 @@ public:
   // A group's schedule, searched for when it is not kept.
   schedule::Schedule schedule(std::string_view question, const poly::Group &group,
                               const std::function<schedule::Schedule()> &search);
+  // The same for groups whose answers are about to be asked for: each once, on all threads.
+  void foresee(std::string_view question, std::span<const poly::Group *const> groups,
+               const std::function<schedule::Schedule(const poly::Group &)> &search);
   // The same for a search that may find none.
   std::optional<schedule::Schedule>
   schedule_if_any(std::string_view question, const poly::Group &group,
@@ -50,8 +54,11 @@ public:
   // What was noted or kept under this question since the object was made.
   std::optional<schedule::Schedule> noted(std::string_view question, const poly::Group &group);
 
-  // The same for answers that the caller reads and writes as text.
+  // The same for answers that the caller reads and writes as text, about a group or about anything
+  // else that its text says.
+  std::optional<std::string> find(std::string_view question, std::string_view subject);
   std::optional<std::string> find(std::string_view question, const poly::Group &group);
+  void keep(std::string_view question, std::string_view subject, std::string text);
   void keep(std::string_view question, const poly::Group &group, std::string text);
 
   int searched() const { return searched_; } // questions that were not answered by what was kept
@@ -62,7 +69,7 @@ private:
     std::string text;
     bool is_new = false; // to be written
   };
-  std::string key(std::string_view question, const poly::Group &group) const;
+  std::string key(std::string_view question, std::string_view subject) const;
 
   runtime::KernelCache *cache_;
   const Target &target_;

@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/index.h"
+#include "base/thread_pool.h"
 #include "cost/group_model.h"
 #include "cost/roofline.h"
 #include "poly/post_ops.h"
@@ -40,6 +42,7 @@ constexpr std::string_view kPaddedName = "padded"; // NHWC with rows at whole ve
 struct Arrangement {
   Layout layout = Layout::Nhwc;
   bool pads_rows = false;
+  friend bool operator==(const Arrangement &, const Arrangement &) = default;
 };
 
 std::string_view to_string(const Arrangement &arrangement) {
@@ -84,11 +87,11 @@ public:
     const poly::Group subject = first.groups.front().group;
     if (const std::optional<std::string> text = kept_.find(question, subject))
       if (const auto kept = parse_arrangement(text->substr(0, text->find('\n')))) {
-        LaidOut laid = place(*kept);
+        LaidOut laid = *kept == Arrangement{} ? std::move(first) : place(*kept);
         laid.weighed = text->substr(text->find('\n') + 1);
         return split(std::move(laid));
       }
-    const std::vector<Arrangement> others = other_arrangements();
+    const std::vector<Arrangement> others = other_arrangements(first);
     if (others.empty())
       return split(std::move(first));
     LaidOut best = weigh(std::move(first), others);
@@ -124,17 +127,28 @@ private:
 
   // Those with other kernels than NHWC, told before a fusion is judged. Vectors of a CPU begin
   // anywhere: there nothing is gained by padding.
-  std::vector<Arrangement> other_arrangements() const {
+  std::vector<Arrangement> other_arrangements(const LaidOut &judged) const {
     FusionSettings unjudged = options_.fusion;
     unjudged.level = std::min(unjudged.level, poly::FuseLevel::Pointwise);
-    const std::string first = texts(place({}, unjudged));
-    std::vector<Arrangement> others;
+    std::vector<Arrangement> known;
     if (target_.lanes == LaneKind::WorkItem)
-      others.push_back({.pads_rows = true});
-    others.push_back({.layout = Layout::Nchw});
-    others.push_back({.layout = Layout::Blocked});
-    std::erase_if(others,
-                  [&](const Arrangement &as) { return texts(place(as, unjudged)) == first; });
+      known.push_back({.pads_rows = true});
+    known.push_back({.layout = Layout::Nchw});
+    known.push_back({.layout = Layout::Blocked});
+    const bool is_placed = unjudged.level == options_.fusion.level;
+    std::string first = is_placed ? texts(judged) : "";
+    std::vector<std::string> found(known.size());
+    ThreadPool pool(std::min(available_threads(), static_cast<int>(known.size()) + 1));
+    pool.parallel_for(static_cast<std::int64_t>(known.size()) + 1, [&](int, std::int64_t i) {
+      if (at(i) < known.size())
+        found[at(i)] = texts(place(known[at(i)], unjudged));
+      else if (!is_placed)
+        first = texts(place({}, unjudged));
+    });
+    std::vector<Arrangement> others;
+    for (std::size_t k = 0; k < known.size(); ++k)
+      if (found[k] != first)
+        others.push_back(known[k]);
     return others;
   }
 
@@ -241,9 +255,22 @@ private:
   // Stops above the limit.
   double price(const std::vector<Priced> &kernels, double limit, int &done) {
     double rest = least_of(kernels), seconds = 0;
+    ThreadPool pool(available_threads());
+    const std::size_t side_by_side = static_cast<std::size_t>(pool.threads());
+    std::vector<Launched> launched;
     for (const Priced &one : kernels) {
+      if (at(done) == launched.size()) {
+        launched.resize(std::min(kernels.size(), at(done) + side_by_side));
+        pool.parallel_for(static_cast<std::int64_t>(launched.size()) - done,
+                          [&](int, std::int64_t i) {
+                            launched[at(done + i)] = price(*kernels[at(done + i)].group);
+                          });
+      }
+      const Launched &priced = launched[at(done)];
+      if (priced.op != nullptr)
+        unit_.core.op = priced.op;
       rest -= one.launches * one.least_seconds;
-      seconds += one.launches * price(*one.group);
+      seconds += one.launches * priced.seconds;
       ++done;
       if (seconds + hope_ * rest > limit)
         return seconds + hope_ * rest;
@@ -251,16 +278,22 @@ private:
     return seconds;
   }
 
-  double price(const poly::Group &whole) {
+  // What a group takes with its split, and the last of its parts' matrix instructions.
+  struct Launched {
     double seconds = 0;
+    const CoreOp *op = nullptr;
+  };
+
+  Launched price(const poly::Group &whole) const {
+    Launched launched;
     for (const poly::Group &group : split_group(whole, target_, options_.split, nullptr, &kept_)) {
       const schedule::Schedule schedule =
           kept_.schedule(kPick, group, [&] { return search::pick(group, target_); });
       if (schedule.core.op != nullptr)
-        unit_.core.op = schedule.core.op;
-      seconds += cost::predict(group, schedule, target_).seconds;
+        launched.op = schedule.core.op;
+      launched.seconds += cost::predict(group, schedule, target_).seconds;
     }
-    return seconds;
+    return launched;
   }
 
   const Program &program_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -179,7 +180,7 @@ void weigh_splits(const std::vector<const poly::Group *> &groups, const Target &
   std::vector<const poly::Group *> once;
   for (const auto &[text, group] : distinct)
     once.push_back(group);
-  ThreadPool pool(available_threads());
+  ThreadPool pool(std::min(available_threads(), std::max(1, static_cast<int>(once.size()))));
   pool.parallel_for(static_cast<std::int64_t>(once.size()),
                     [&](int, std::int64_t i) { decide(*once[at(i)], target, options, kept); });
 }
