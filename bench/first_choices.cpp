@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model's first choice beside the best of what tuning finds, over kernels of whole networks:
 // bench_first_choices MODEL… [--device cuda] [--precision f16] [--batch N] [--kernels 120]
-// [--budget SECONDS] [--threads N]. Every network goes through the passes of a session; of its
-// distinct kernels some are taken, evenly over the launches and as many of every network. Each gets
-// the same time: candidates of search/tune.h are measured beside the choice in rounds, and what
-// becomes the best is verified. CSV by kernel: device, network, kind, kernel, microseconds as
-// predicted, of the first choice and of the best, candidates tried, those that were wrong, where the
-// best comes from, and both schedules with ; for line ends. bench/model_accuracy.py sums it up.
+// [--kinds KIND,KIND] [--budget SECONDS] [--threads N]. Every network goes through the passes of a
+// session; of its distinct kernels some are taken, evenly over the launches and as many of every
+// network. Each gets the same time: candidates of search/tune.h are measured beside the choice in
+// rounds, and what becomes the best is verified. CSV by kernel: device, network, kind, kernel,
+// microseconds as predicted, of the first choice and of the best, candidates tried, those that were
+// wrong, where the best comes from, and both schedules with ; for line ends.
+// bench/model_accuracy.py sums it up.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -45,7 +46,8 @@ struct Options {
   std::string precision; // of model/precision.h
   std::int64_t batch = 1;
   std::size_t kernels = 120;
-  double budget = 300; // seconds of measuring
+  std::vector<std::string> kinds; // of kernels; none: all
+  double budget = 300;            // seconds of measuring
   int threads = 0;
 };
 
@@ -110,6 +112,11 @@ std::string name_of(const std::filesystem::path &model) {
 
 void warn(const std::string &text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
+bool is_wanted(const launch::Part &part, const Options &options) {
+  const std::string kind = kind_of(part.placed.group, part.schedule);
+  return options.kinds.empty() || std::ranges::count(options.kinds, kind) > 0;
+}
+
 // Distinct kernels of a network that `known` does not hold, in the order of launches.
 std::vector<Kernel> kernels_of(const std::string &path, const tile::Library &ops,
                                const runtime::Device &device, const Options &options,
@@ -123,7 +130,7 @@ std::vector<Kernel> kernels_of(const std::string &path, const tile::Library &ops
   std::vector<Kernel> kernels;
   for (const model::CompiledLaunch &each : compiled.launches)
     for (const launch::Part &part : each.launch.parts)
-      if (known.insert(poly::to_text(part.placed.group)).second)
+      if (is_wanted(part, options) && known.insert(poly::to_text(part.placed.group)).second)
         kernels.push_back({name_of(path), part.placed.group});
   return kernels;
 }
@@ -222,6 +229,8 @@ int run_main(int argc, char **argv) {
   app.add_option("--batch", options.batch, "Binds a symbolic first dimension");
   app.add_option("--kernels", options.kernels, "How many, of all networks")
       ->check(CLI::PositiveNumber);
+  app.add_option("--kinds", options.kinds, "Of these kinds alone, as the CSV names them")
+      ->delimiter(',');
   app.add_option("--budget", options.budget, "Seconds of measuring")->check(CLI::PositiveNumber);
   app.add_option("--threads", options.threads, "Of the cpu device; 0: one per core");
   CLI11_PARSE(app, argc, argv);
