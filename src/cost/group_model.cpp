@@ -192,6 +192,10 @@ Estimate predict(const schedule::Resolved &resolved, const Target &target) {
   return all;
 }
 
+double sum_again_seconds(double alone, const Target &target) {
+  return alone * target.rates.sum_again_time_ratio;
+}
+
 Demands demands(const poly::Group &group, const Schedule &schedule, const Target &target) {
   const schedule::Resolved resolved(group, schedule);
   const auto &gemm = resolved.gemms[poly::kAnchor];

@@ -30,6 +30,8 @@ double rolled_seconds(double tile, const nest::Nest &nest, const schedule::Rolli
 // Seconds that evaluating a pointwise producer adds to the copy of one tile that its consumer
 // makes. One unit.
 double map_fill_seconds(const nest::Nest &tile, const Target &target);
+// Seconds of a sum of what the kernel before it has written, from those predicted of it alone.
+double sum_again_seconds(double alone, const Target &target);
 // Times that one run of a nest under its schedule, of all its blocks, fills an input's buffer.
 double fills(const nest::Nest &nest, const schedule::Schedule &schedule, int input);
 

@@ -36,6 +36,7 @@ constexpr auto kFields = std::to_array<RateField>({
     {"mma_memory_share", &Rates::mma_memory_share},
     {"wgmma_memory_time_ratio", &Rates::wgmma_memory_time_ratio},
     {"operand_read_cycles", &Rates::operand_read_cycles},
+    {"sum_again_time_ratio", &Rates::sum_again_time_ratio},
     {"async_copy_later_cycles", &Rates::async_copy_later_cycles},
     {"async_copy_latency_cycles", &Rates::async_copy_latency_cycles},
     {"tensor_copy_latency_cycles", &Rates::tensor_copy_latency_cycles},

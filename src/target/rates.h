@@ -59,6 +59,7 @@ struct Rates {
   double mma_memory_share = 1;        // of the bandwidth, that kernels with mma reach
   double wgmma_memory_time_ratio = 1; // over the time at the whole bandwidth
   double operand_read_cycles = 1;     // of 128 values that the end of a tile reads in place
+  double sum_again_time_ratio = 1;    // of a sum of what the kernel before wrote, over its own
 
   // Copies to local memory.
   double async_copy_later_cycles = 1;            // than a load's, what a copy brought can be read

@@ -30,10 +30,6 @@ using poly::PlacedGroup;
 using program::BufferId;
 using schedule::Schedule;
 
-// Of the predicted time of sums that read a tensor again. They take 0.9 to 1.5 times as long (53 of
-// gradients of ResNet-50 at batch 128 on an H200, 1.2 in the median); more is fitted to that step.
-constexpr double kReadAgain = 1.6;
-
 // A sum of the result of a group: one nest, or two of which the second adds up the parts of the
 // first. Numbers are places in the list.
 struct Sum {
@@ -215,7 +211,7 @@ private:
   double seconds_apart(const Summed &summed) {
     double all = seconds(groups_[summed.writer].group);
     for (const Sum &sum : summed.sums) {
-      all += kReadAgain * seconds(groups_[sum.first].group);
+      all += cost::sum_again_seconds(seconds(groups_[sum.first].group), target_);
       if (sum.second)
         all += seconds(groups_[*sum.second].group);
     }
