@@ -134,8 +134,7 @@ TEST(Rows, LongRowsAndOtherTargetsAreRefused) {
   schedule::Schedule schedule = search::row_product_schedules(group, sm80()).front();
   Target few = sm80();
   few.vector_registers = 64;
-  EXPECT_NE(illegal(group, schedule, few).value_or("").find("registers of a work-item"),
-            std::string::npos);
+  EXPECT_NE(illegal(group, schedule, few).value_or("").find("row.registers"), std::string::npos);
   schedule.core.warp_columns = 2;
   EXPECT_TRUE(illegal(group, schedule, sm80()));
 }

@@ -163,7 +163,7 @@ TEST(WgmmaCluster, RefusalsSayWhy) {
             "clusters of 3 x 1 blocks; it needs 1, 2 or 4 that share tiles");
   EXPECT_EQ(refusal(conv, 2, 4, 0),
             "clusters of 2 x 4 blocks; it needs 1, 2 or 4 that share tiles");
-  EXPECT_EQ(refusal(conv, 2, 1, 3), "3 persistent blocks; it needs whole clusters of 2");
+  EXPECT_EQ(refusal(conv, 2, 1, 3), "persistent is 3; it needs 0 or more, in units of 2");
   EXPECT_EQ(refusal(conv, 2, 1, 4), "");
   EXPECT_EQ(refusal(nchw32(2, 4, 7, 2, 3).anchor, 1, 2, 0),
             "cluster.n and boxes exclude each other: blocks multicast runs of a tile's rows, and a "

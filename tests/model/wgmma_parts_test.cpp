@@ -262,7 +262,7 @@ TEST(WgmmaParts, RefusalsSayWhy) {
             "cluster and split_k exclude each other: blocks of a cluster have one number, which is "
             "one or the other");
   EXPECT_EQ(refusal([](Schedule &each) { each.tiles.persistent = 3; }),
-            "3 persistent blocks; it needs whole clusters of 2");
+            "persistent is 3; it needs 0 or more, in units of 2");
   EXPECT_EQ(refusal([](Schedule &each) { set_step_stages(each, 4); }),
             "staging needs 328704 bytes per block, the target has 232448");
   const nest::Nest few = group_of({.c = 64, .k = 256, .r = 1, .s = 1, .pad = 0}).anchor;

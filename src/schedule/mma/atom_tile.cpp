@@ -31,47 +31,27 @@ constexpr std::int64_t kMostColumns = 256; // of wgmma, beside one block of rows
 constexpr std::int64_t kMostRun = kLargestTile / kCoreColumns;
 constexpr std::array<std::int64_t, 4> kDealtRuns = {2, 4, 8, 16};
 
-// Points of a tile that each warp (wgmma: warpgroup) takes: 1 to `most` times `unit`.
-struct Share {
-  std::string_view what;
-  std::int64_t points, warps, unit, most;
-};
-
-std::array<Share, 2> shares(const Gemm &gemm) {
-  const Core &core = gemm.core();
-  const std::int64_t rows = gemm.tile.rows, columns = gemm.tile.columns;
-  if (!is_wgmma(*core.op)) {
-    const std::int64_t unit_rows = reads_words(gemm, gemm.roles.data) ? kWordGroup : kCoreRows;
-    const std::int64_t unit = gemm.roles.filter_turned ? kLeastExchange : kCoreColumns;
-    return {
-        Share{"rows", rows, core.warp_rows, unit_rows, kLargestTile / (unit_rows * core.warp_rows)},
-        Share{"columns", columns, core.warp_columns, unit,
-              kLargestTile / (unit * core.warp_columns)}};
-  }
-  const std::int64_t blocks = kMostColumns / core.op->n; // of rows: registers of accumulators
-  if (core.swap_ab)
-    return {Share{"rows", rows, core.warp_rows, core.op->n, 1},
-            Share{"columns", columns, core.warp_columns, kGroupRows, blocks}};
-  return {Share{"rows", rows, core.warp_rows, kGroupRows, blocks},
-          Share{"columns", columns, core.warp_columns, core.op->n, 1}};
-}
-
+// Each warp (wgmma: warpgroup) takes whole instructions' rows and columns of a tile; of wgmma one of
+// the instruction's own width, and as many blocks of 64 as accumulators have registers.
 Reason wrong_shares(const Gemm &gemm) {
   const Core &core = gemm.core();
-  const std::int64_t most = is_wgmma(*core.op) ? kMostWarpgroups : kMostWarps;
-  for (const Range &range :
-       {Range{"warps.m", core.warp_rows, 1, most}, Range{"warps.n", core.warp_columns, 1, most},
-        Range{"warps", core.warp_rows * core.warp_columns, 1, most}})
-    if (Reason reason = outside(range))
-      return reason;
-  for (const Share &share : shares(gemm)) {
-    const std::int64_t together = share.warps * share.unit;
-    if (share.points < 1 || share.points % together != 0 || share.points / together > share.most)
-      return fmt::format("{} {} by {} warps or warpgroups; {} takes 1 to {} times {} of each",
-                         share.points, share.what, share.warps, core.op->name, share.most,
-                         share.unit);
-  }
-  return {};
+  const bool is_of_wgmma = is_wgmma(*core.op);
+  const std::int64_t most = is_of_wgmma ? kMostWarpgroups : kMostWarps;
+  if (Reason reason = outside({{"warps.m", core.warp_rows, 1, most},
+                               {"warps.n", core.warp_columns, 1, most},
+                               {"warps", core.warp_rows * core.warp_columns, 1, most}}))
+    return reason;
+  const std::int64_t blocks = kMostColumns / core.op->n;
+  const auto share = [&](std::string_view what, std::int64_t points, std::int64_t warps,
+                         std::int64_t of_mma, bool is_along) {
+    const std::int64_t unit = warps * (!is_of_wgmma ? of_mma : is_along ? core.op->n : kGroupRows);
+    return Range{what, points, unit, is_of_wgmma ? (is_along ? unit : blocks * unit) : kLargestTile,
+                 unit};
+  };
+  return outside({share("tile.rows", gemm.tile.rows, core.warp_rows,
+                        reads_words(gemm, gemm.roles.data) ? kWordGroup : kCoreRows, core.swap_ab),
+                  share("tile.columns", gemm.tile.columns, core.warp_columns,
+                        gemm.roles.filter_turned ? kLeastExchange : kCoreColumns, !core.swap_ab)});
 }
 
 // Chunks of what ldmatrix reads from turned rows are told apart by their bits.
@@ -136,12 +116,10 @@ Reason wrong_runs(const Gemm &gemm) {
 Reason wrong_box(const Gemm &gemm) {
   if (!is_wgmma(*gemm.core().op) || !has_box(gemm))
     return {};
-  if (const std::int64_t points = pixel_box(gemm).points(); points != gemm.core().rows)
-    return fmt::format("a box of {} pixels for {} rows", points, gemm.core().rows);
-  if (gemm.row.used != 1 && gemm.row.held != gemm.row.used * gemm.row.step)
-    return fmt::format("{} neighbours in steps of {} are no whole row", gemm.row.used,
-                       gemm.row.step);
-  return {};
+  const std::int64_t rows = gemm.core().rows;
+  const std::int64_t held = gemm.row.used == 1 ? 1 : gemm.row.used * gemm.row.step;
+  return outside({{"box.pixels", pixel_box(gemm).points(), rows, rows},
+                  {"row.pixels", gemm.row.held, held, held}});
 }
 
 // Swizzles are of rows of 32, 64 or 128 bytes; a turned filter of wgmma lies in panels of 128.
@@ -158,16 +136,16 @@ Reason wrong_rows(const Gemm &gemm) {
   return {};
 }
 
+// Whole blocks are a step; those that tensor copies bring are a pixel's row.
 Reason wrong_blocks(const Gemm &gemm) {
   if (!gemm.roles.has_blocks())
     return {};
   const std::int64_t block = extent(gemm.nest, gemm.roles.depth());
+  const std::int64_t bytes = block * gemm.tile.elem_bytes;
   const bool by_pixels = is_wgmma(*gemm.core().op) && in_panels(gemm.roles, gemm.schedule);
-  if (gemm.tile.depth % block == 0 && (!by_pixels || block * gemm.tile.elem_bytes == kBlockBytes))
-    return {};
-  return fmt::format("a step of {} is not whole blocks of {}, which tensor copies bring if of {} "
-                     "bytes",
-                     gemm.tile.depth, block, kBlockBytes);
+  const std::int64_t needed = by_pixels ? kBlockBytes : bytes;
+  return outside({{"step.depth", gemm.tile.depth, block, kNoEnd, block},
+                  {"block.bytes", bytes, needed, needed}});
 }
 
 } // namespace

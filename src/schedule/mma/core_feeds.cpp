@@ -132,10 +132,8 @@ Reason wrong_registers(const Schedule &schedule, const CoreTile &tile) {
   const std::int64_t of_one =
       schedule.core.op->d.values() +
       (halo_stages(schedule) > 0 ? kWindowRegisters : kInstructionRegisters);
-  return consumer >= std::max(needed, launch) && launch >= of_one
-             ? Reason{}
-             : fmt::format("{} registers beside those that map, {} at launch; it needs {} and {}",
-                           consumer, launch, needed, of_one);
+  return outside({{"math.registers", consumer, std::max(needed, launch), kNoEnd},
+                  {"launch.registers", launch, of_one, kNoEnd}});
 }
 
 // A window's rows are numbered by its pixels.

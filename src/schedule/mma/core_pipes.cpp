@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
-#include <vector>
 
 #include "base/index.h"
 #include "nest/index.h"
@@ -149,10 +149,8 @@ bool core_cuts_runs(const Gemm &gemm, int input) {
 
 std::optional<std::string> wrong_sharing(std::int64_t items, std::int64_t rows,
                                          std::int64_t per_row) {
-  if (per_row > 0 && items % per_row == 0 && rows * per_row % items == 0)
-    return {};
-  return fmt::format("{} work-items do not share {} rows of {} copies evenly", items, rows,
-                     per_row);
+  return outside({{"work_items", items, per_row, kNoEnd, std::max<std::int64_t>(1, per_row)},
+                  {"tile.copies", rows * per_row, items, kNoEnd, items}});
 }
 
 std::optional<std::string> wrong_fills(const Gemm &gemm) {
@@ -176,18 +174,16 @@ std::optional<std::string> wrong_pipes(const Gemm &gemm) {
 
 std::optional<std::string> wrong_stages(const Gemm &gemm) {
   const int instances = gemm.schedule.roles.math.instances;
-  std::vector<Range> ranges = {{"math.instances", instances, 1, kMostInstances}, of_steps(gemm)};
-  if (pipe_of(gemm, gemm.roles.data).footprint == Footprint::Halo)
-    ranges.push_back(of_windows(gemm));
-  else
-    ranges.push_back({"data.stages", pipe_of(gemm, gemm.roles.data).stages,
-                      pipe_of(gemm, gemm.roles.filter).stages,
-                      pipe_of(gemm, gemm.roles.filter).stages});
-  ranges.push_back({"extra.stages", gemm.schedule.extra.stages, 0,
-                    is_wgmma(*gemm.core().op) ? 2 * instances : 0});
-  for (const Range &range : ranges)
-    if (Reason reason = outside(range))
-      return reason;
+  const Pipe &data = pipe_of(gemm, gemm.roles.data), &filter = pipe_of(gemm, gemm.roles.filter);
+  const Range of_data = data.footprint == Footprint::Halo
+                            ? of_windows(gemm)
+                            : Range{"data.stages", data.stages, filter.stages, filter.stages};
+  if (Reason reason = outside({{"math.instances", instances, 1, kMostInstances},
+                               of_steps(gemm),
+                               of_data,
+                               {"extra.stages", gemm.schedule.extra.stages, 0,
+                                is_wgmma(*gemm.core().op) ? 2 * instances : 0}}))
+    return reason;
   return wrong_turns(gemm);
 }
 

@@ -34,15 +34,12 @@ Reason wrong_tile(const Gemm &gemm) {
   const Core &core = gemm.core();
   const CoreTile &tile = gemm.tile;
   const CoreRoles &roles = gemm.roles;
-  if (core.warp_columns == 1 && core.warp_rows >= 1 && core.rows == kCoreRows * core.warp_rows &&
-      tile.columns >= roles.channel_points && tile.depth >= roles.depth_points &&
-      tile.columns % (2 * kCoreColumns) == 0)
-    return {};
-  return fmt::format(
-      "{} rows, {} columns and {} of depth for {} x {} warps; rows stay in registers "
-      "of warps of {} rows with all {} columns and all {} of depth",
-      tile.rows, tile.columns, tile.depth, core.warp_rows, core.warp_columns, kCoreRows,
-      roles.channel_points, roles.depth_points);
+  const std::int64_t rows = kCoreRows * core.warp_rows;
+  return outside({{"warps.n", core.warp_columns, 1, 1},
+                  {"warps.m", core.warp_rows, 1, kNoEnd},
+                  {"tile.rows", core.rows, rows, rows},
+                  {"tile.columns", tile.columns, roles.channel_points, kNoEnd, 2 * kCoreColumns},
+                  {"tile.depth", tile.depth, roles.depth_points, kNoEnd}});
 }
 
 Reason wrong_product(const Nest &nest, const Schedule &own, const Target &target) {
@@ -140,9 +137,9 @@ Reason wrong_rows(const Group &group, const Schedule &schedule, const Target &ta
        {std::pair(&one, one.roles.data), {&one, one.roles.filter}, {&two, two.roles.filter}})
     if (Reason reason = wrong_copies(*gemm, input, items))
       return reason;
-  if (const std::int64_t registers = row_registers(one, two); registers > target.vector_registers)
-    return fmt::format("rows of {} keys take {} registers of a work-item, the target has {}",
-                       poly::row_keys(group), registers, target.vector_registers);
+  if (Reason reason =
+          outside({"row.registers", row_registers(one, two), 0, target.vector_registers}))
+    return reason;
   std::vector<LocalBuffer> buffers;
   for (const MemberId m : members(group))
     for (LocalBuffer &buffer : local_buffers(group, schedule, m, member_nest(group, m)))

@@ -81,10 +81,7 @@ std::string no_walk(const Nest &nest, IndexId index, std::string_view what) {
 }
 
 std::string overrun(std::int64_t points, std::int64_t step) {
-  return points % step == 0
-             ? std::string()
-             : fmt::format("{} points of depth are no steps of {}, and others lie behind them",
-                           points, step);
+  return outside({"depth.points", points, 0, kNoEnd, step}).value_or("");
 }
 
 } // namespace tilefuse::schedule

@@ -21,12 +21,6 @@ constexpr std::int64_t kSwizzleRows = 8;
 constexpr std::int64_t kMostCluster = 4; // blocks that share tiles
 constexpr std::int64_t kMostParts = 8;   // blocks of a cluster on every device that has clusters
 
-// What blocks of a cluster divide among them: a number of points, in whole units.
-struct Cut {
-  std::string_view what;
-  std::int64_t points, blocks, unit;
-};
-
 // Channels that are dealt together: digits of FilterMap.
 std::int64_t dealt(const Gemm &gemm) {
   const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
@@ -35,20 +29,9 @@ std::int64_t dealt(const Gemm &gemm) {
   return vec == kPairs ? 1 : 4 * vec;
 }
 
-// Slices of shared tiles are of whole groups of rows that are exchanged together, of a whole number
-// of columns that are dealt together, or of panels; slices of parts of columns stored together.
-std::vector<Cut> cuts(const Gemm &gemm) {
-  const TileOrder &tiles = gemm.schedule.tiles;
-  const CoreTile &tile = gemm.tile;
-  const bool in_panels = gemm.roles.data_turned;
-  const std::int64_t panel = kPanelBytes / tile.elem_bytes;
-  std::vector<Cut> cuts = {{"columns of an instruction", gemm.core().op->n,
-                            part_slices(gemm.schedule).columns, joined_columns(gemm)},
-                           {"rows", tile.rows, tiles.cluster_n, in_panels ? panel : kSwizzleRows}};
-  if (in_panels || !gemm.roles.filter_turned)
-    cuts.push_back({"columns", tile.columns, tiles.cluster_m,
-                    in_panels ? panel : std::max(kSwizzleRows, dealt(gemm))});
-  return cuts;
+// Points that blocks of a cluster share in whole units each.
+Range shared(std::string_view what, std::int64_t points, std::int64_t blocks, std::int64_t unit) {
+  return {what, points, 0, kNoEnd, blocks > 1 ? blocks * unit : 1};
 }
 
 bool divides(std::int64_t count, std::int64_t most) { return count >= 1 && most % count == 0; }
@@ -64,16 +47,19 @@ std::optional<std::string> wrong_order(const Gemm &gemm) {
   if (!divides(tiles.split_k, kMostParts))
     return fmt::format("{} blocks of a cluster add parts of a tile; it needs 1, 2, 4 or {}",
                        tiles.split_k, kMostParts);
-  if (tiles.persistent < 0 || tiles.persistent % tiles.cluster() != 0)
-    return fmt::format("{} persistent blocks; it needs whole clusters of {}", tiles.persistent,
-                       tiles.cluster());
-  if (Reason reason = outside({"split_k", tiles.split_k, 1, core_steps(gemm)}))
-    return reason;
-  for (const Cut &cut : cuts(gemm))
-    if (cut.blocks > 1 && cut.points % (cut.blocks * cut.unit) != 0)
-      return fmt::format("{} {} are not shared by {} blocks of a cluster in units of {}",
-                         cut.points, cut.what, cut.blocks, cut.unit);
-  return {};
+  // Slices of shared tiles are of whole groups of rows that are exchanged together, of a whole number
+  // of columns that are dealt together, or of panels; slices of parts of columns stored together.
+  const bool in_panels = gemm.roles.data_turned;
+  const std::int64_t panel = kPanelBytes / gemm.tile.elem_bytes;
+  const bool cuts_columns = in_panels || !gemm.roles.filter_turned;
+  return outside(
+      {{"persistent", tiles.persistent, 0, kNoEnd, tiles.cluster()},
+       {"split_k", tiles.split_k, 1, core_steps(gemm)},
+       shared("instruction.columns", gemm.core().op->n, part_slices(gemm.schedule).columns,
+              joined_columns(gemm)),
+       shared("cluster.rows", gemm.tile.rows, tiles.cluster_n, in_panels ? panel : kSwizzleRows),
+       shared("cluster.columns", gemm.tile.columns, cuts_columns ? tiles.cluster_m : 1,
+              in_panels ? panel : std::max(kSwizzleRows, dealt(gemm)))});
 }
 
 // Points past the end of a part are another's: one of the inputs must end with it.

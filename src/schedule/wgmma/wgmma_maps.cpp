@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/wgmma/wgmma_maps.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -74,8 +72,8 @@ private:
     map_.wrong = std::move(why);
     return false;
   }
-  bool exceeds(const Range &range) {
-    const std::optional<std::string> reason = outside(range);
+  bool exceeds(std::initializer_list<Range> ranges) {
+    const std::optional<std::string> reason = outside(ranges);
     map_.wrong = reason.value_or(map_.wrong);
     return reason.has_value();
   }
@@ -242,21 +240,19 @@ private:
 
   void check_image() {
     const std::int64_t spatial = std::ssize(map_.steps);
-    if (exceeds(Range{"im2col.rank", spatial, 1, kMostSpatial}) ||
-        exceeds(Range{"im2col.points", walk_.rows, 1, kMostPoints}))
+    if (exceeds({{"im2col.rank", spatial, 1, kMostSpatial},
+                 {"im2col.points", walk_.rows, 1, kMostPoints}}))
       return;
     const Limits limits = limits_of(spatial);
     for (std::size_t i = 0; i < map_.steps.size(); ++i) {
       std::int64_t farthest = map_.taps[i].constant;
       for (const IndexId k : walk_.taps)
         farthest += std::max<std::int64_t>(0, map_.taps[i].coeff[at(k)]) * (extent(nest_, k) - 1);
-      for (const Range &range :
-           {Range{"im2col.lower", map_.lower[i], -limits.corner, limits.corner - 1},
-            Range{"im2col.upper", map_.upper[i], -limits.corner, limits.corner - 1},
-            Range{"im2col.offset", farthest, 0, limits.offset},
-            Range{"im2col.stride", map_.steps[i], 1, kMostStep}})
-        if (exceeds(range))
-          return;
+      if (exceeds({{"im2col.lower", map_.lower[i], -limits.corner, limits.corner - 1},
+                   {"im2col.upper", map_.upper[i], -limits.corner, limits.corner - 1},
+                   {"im2col.offset", farthest, 0, limits.offset},
+                   {"im2col.stride", map_.steps[i], 1, kMostStep}}))
+        return;
     }
   }
 };
@@ -383,9 +379,8 @@ FilterMap filter_map(const Gemm &gemm) {
          digits_of(gemm.schedule, gemm.schedule.splits[at(gemm.roles.channel)].vec),
          gemm.tile.columns / sharers);
     for (const IndexId part : gemm.roles.grid)
-      if (map.parts.coeff[at(part)] % map.unit != 0)
-        map.wrong = fmt::format("parts of {} channels are not dealt by {}",
-                                map.parts.coeff[at(part)], map.unit);
+      if (auto wrong = outside({"grid.channels", map.parts.coeff[at(part)], 0, kNoEnd, map.unit}))
+        map.wrong = *std::move(wrong);
     // What follows the depth of a tap is the next tap, which zeros of the data do not always undo.
     if (reach > 0 && !packed && map.wrong.empty())
       map.wrong = overrun(gemm.roles.depth_points, gemm.tile.depth);

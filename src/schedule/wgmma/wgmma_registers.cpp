@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/wgmma/wgmma_registers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "schedule/range.h"
@@ -22,24 +20,22 @@ int multiplying_groups(const Schedule &schedule) {
          schedule.roles.math.instances;
 }
 
-bool is_wrong(int registers) {
-  return registers < kLeast || registers > kMost || registers % kUnit != 0;
+Range of_role(std::string_view what, int registers) {
+  return {what, registers, kLeast, kMost, kUnit};
 }
 
 Reason wrong_registers(const Schedule &schedule) {
   const auto &[load, transform, math] = schedule.roles;
   if (load.registers == 0 && math.registers == 0 && transform.registers == 0)
     return {};
-  if (is_wrong(load.registers) || is_wrong(math.registers) ||
-      (transform.groups > 0 && is_wrong(transform.registers)))
-    return fmt::format("{}, {} and {} registers; it needs multiples of {} from {} to {}",
-                       load.registers, math.registers, transform.registers, kUnit, kLeast, kMost);
   const int given = launch_registers(schedule) * warp_groups(schedule);
   const int taken = load.registers + multiplying_groups(schedule) * math.registers +
                     transform.groups * transform.registers;
-  if (taken > given)
-    return fmt::format("{} registers by groups of warps, the launch gives {}", taken, given);
-  return {};
+  return outside(
+      {of_role("load.registers", load.registers),
+       of_role("math.registers", math.registers),
+       of_role("transform.registers", transform.groups > 0 ? transform.registers : kLeast),
+       {"registers", taken, 0, given}});
 }
 
 } // namespace

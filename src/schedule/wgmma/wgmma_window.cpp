@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/wgmma/wgmma_window.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -94,16 +92,11 @@ std::optional<std::string> wrong_window(const Gemm &gemm) {
   const DataMap map = data_map(gemm);
   if (!map.wrong.empty())
     return map.wrong;
-  for (const Range &range : {Range{"halo.pixels", box.sizes.back(), kWindowPixels, kWindowPixels},
-                             Range{"halo.stride", map.row.coeff[at(box.indices.back())], 1, 1}})
-    if (Reason reason = outside(range))
-      return reason;
-  const std::int64_t lines = window_unit(gemm.schedule) / kWindowPixels;
+  const std::int64_t lines = window_unit(gemm.schedule) / kWindowPixels; // of an instruction
   const std::ptrdiff_t next = next_index(box);
-  const std::int64_t size = next < 0 ? 1 : box.sizes[at(next)];
-  return size % lines == 0
-             ? Reason{}
-             : fmt::format("{} lines of a box are not whole instructions of {}", size, lines);
+  return outside({{"halo.pixels", box.sizes.back(), kWindowPixels, kWindowPixels},
+                  {"halo.stride", map.row.coeff[at(box.indices.back())], 1, 1},
+                  {"box.lines", next < 0 ? 1 : box.sizes[at(next)], lines, kNoEnd, lines}});
 }
 
 } // namespace tilefuse::schedule
