@@ -71,7 +71,7 @@
 //     pipe   1 cp_async stages 4
 //
 // With `mma` the arithmetic is done by a matrix instruction: see schedule/mma/core.h; with `wgmma`
-// by one of a warpgroup: schedule/wgmma/wgmma.h. What each line may say stands in schedule/pipe.h
+// by one of a warpgroup: schedule/mma/core.h. What each line may say stands in schedule/pipe.h
 // (`pipe`, `store`) and below (`role`, `order`).
 //
 // With `dot` each lane of a vector adds several products at once, of neighbours of the reduced

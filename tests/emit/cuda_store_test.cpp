@@ -12,7 +12,7 @@
 #include "emit/emitter.h"
 #include "kernel/text/text.h"
 #include "lower/pipeline.h"
-#include "schedule/wgmma/wgmma.h"
+#include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/wgmma_forms.h"
 #include "support/sampling.h"

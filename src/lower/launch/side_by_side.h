@@ -8,7 +8,7 @@
 //
 // A part that is *dealt* has no blocks of its own: its work-items are dealt to the blocks of the
 // first part, which run them before their own body. Where one work-item of the first part starts
-// tensor copies (schedule/wgmma/wgmma.h), the warps beside it would be idle: they run the dealt
+// tensor copies (schedule/mma/core.h), the warps beside it would be idle: they run the dealt
 // parts while the others multiply. So the zeros between the pixels of a strided input gradient are
 // written while the pixels are computed. Where they lie as far from a result each, whoever stores
 // that stores them too (launch/between.h). Parts *in step* have no blocks of their own

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a tile of matrix instructions (schedule/mma/core.h, schedule/wgmma/wgmma.h): post-ops on
+// The end of a tile of matrix instructions (schedule/mma/core.h): post-ops on
 // the accumulators and stores of neighbouring channels.
 //
 //   accumulators → [exchange in local memory] → post-ops, operands from memory or fetched

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A schedule with a core instruction of four warps (schedule/wgmma/wgmma.h) as a kernel:
+// A schedule with a core instruction of four warps (schedule/mma/core.h) as a kernel:
 //
 //   mbarriers of each buffer of the ring: full (a copy of both tiles), empty (each warp's read)
 //   if lane < 128 { for tile { for taps, depth { wait empty; expect full; copy data, filter } } }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block's place in its cluster (schedule/wgmma/wgmma.h): which slices of shared tiles it copies,
+// A block's place in its cluster (schedule/mma/core.h): which slices of shared tiles it copies,
 // to whom, and at whose mbarriers it arrives. The rank of a block is
 //
 //   r * columns + c   in row r and column c of the cluster

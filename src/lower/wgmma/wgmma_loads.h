@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What warps of the role that loads do besides starting tensor copies (schedule/wgmma/wgmma.h).
+// What warps of the role that loads do besides starting tensor copies (schedule/mma/core.h).
 //
 // They gather data: asynchronous copies of runs, some steps of which are under way while the next is
 // started.

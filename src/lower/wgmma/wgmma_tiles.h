@@ -13,7 +13,7 @@
 
 namespace tilefuse::lower {
 
-// A panel of columns of a turned filter beside turned data (schedule/wgmma/wgmma.h): channels at one
+// A panel of columns of a turned filter beside turned data (schedule/mma/core.h): channels at one
 // tap.
 struct TurnedPanel {
   ExprRef channel{}; // its first

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles whose pixels are a box of the pixel indices (schedule/wgmma/wgmma.h), the tiled tensor map
+// Tiles whose pixels are a box of the pixel indices (schedule/mma/core.h), the tiled tensor map
 // that copies one, and the rows of the ring that it fills.
 #pragma once
 

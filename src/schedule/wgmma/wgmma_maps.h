@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor maps of data and of the filter (wgmma.h).
+// The tensor maps of data and of the filter (schedule/mma/core.h).
 #pragma once
 
 #include "schedule/mma/core.h"

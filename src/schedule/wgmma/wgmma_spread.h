@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of data (schedule/wgmma/wgmma.h) that a copy spreads to (poly/group.h): pixels of few
+// Windows of data (schedule/mma/core.h) that a copy spreads to (poly/group.h): pixels of few
 // channels, which the convolution reads in runs of neighbours that overlap. The tensor of these
 // runs is not in memory. A group of warps (`cp_async`) reads each element of a window once, converts
 // it and writes it to every row of the window that holds it:

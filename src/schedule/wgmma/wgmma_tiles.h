@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles of a kernel with wgmma: how columns are numbered, how many tiles there are, who stores their
-// results (wgmma.h), and what blocks of a cluster take of one.
+// results (schedule/mma/core.h), and what blocks of a cluster take of one.
 //
-// Blocks of a cluster that take parts of one tile's steps (`order split_k P`; schedule/wgmma/wgmma.h):
+// Blocks of a cluster that take parts of one tile's steps (`order split_k P`; schedule/mma/core.h):
 // block p of P those from p * steps / P on. Each writes its accumulators to its local memory; then
 // each adds up one slice of them from all, in the order of the parts, and stores it. What one block
 // computes by itself comes out in the same launch, and nothing passes through global memory.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of data that serve all taps of a tile (wgmma.h).
+// Windows of data that serve all taps of a tile (schedule/mma/core.h).
 #pragma once
 
 #include <cstdint>

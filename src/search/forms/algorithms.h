@@ -18,7 +18,7 @@
 //   mma            matrix instructions on swizzled tiles (schedule/mma/core.h)
 //   mma_tf32       the same, f32 operands rounded to tf32
 //   mma_nchw32     the same for channels in blocks of 32 bytes, as MegEngine has it
-//   wgmma          matrix instructions of four warps, fed by tensor copies (schedule/wgmma/wgmma.h)
+//   wgmma          matrix instructions of four warps, fed by tensor copies (schedule/mma/core.h)
 //   wgmma_store    the same, results leave by tensor stores
 //   wgmma_swapped  the same, the instruction's rows are channels, for few points
 //   wgmma_window   the same, all taps of a tile from one window of data
