@@ -24,7 +24,6 @@
 #include "search/forms/fed_forms.h"
 #include "search/forms/part_forms.h"
 #include "search/forms/roles.h"
-#include "search/forms/wgmma_forms.h"
 #include "support/fed_group.h"
 
 namespace tilefuse::bench {

@@ -33,7 +33,6 @@
 #include "search/forms/fed_forms.h"
 #include "search/forms/named_schedule.h"
 #include "search/forms/part_forms.h"
-#include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
 #include "search/network/launches.h"
 #include "search/network/split_groups.h"

@@ -18,7 +18,6 @@
 #include "search/forms/fma_forms.h"
 #include "search/forms/named_schedule.h"
 #include "search/forms/part_forms.h"
-#include "search/forms/wgmma_forms.h"
 #include "target/features.h"
 
 namespace tilefuse::search {

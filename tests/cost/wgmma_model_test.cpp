@@ -10,7 +10,7 @@
 #include "schedule/mma/core.h"
 #include "schedule/text.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "target/rows.h"
 
 namespace tilefuse::cost {

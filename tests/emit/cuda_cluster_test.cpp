@@ -9,7 +9,7 @@
 #include "lower/pipeline.h"
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "support/sampling.h"
 
 namespace tilefuse::emit {

@@ -11,8 +11,8 @@
 #include "lower/pipeline.h"
 #include "model/conv_nest.h"
 #include "model/spread_case.h"
+#include "search/forms/core_forms.h"
 #include "search/forms/fed_forms.h"
-#include "search/forms/wgmma_forms.h"
 #include "support/sampling.h"
 
 namespace tilefuse::emit {

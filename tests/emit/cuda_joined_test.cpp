@@ -12,7 +12,7 @@
 #include "model/conv_nest.h"
 #include "model/core_cases.h"
 #include "nest/flatten/split.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "search/groups.h"
 #include "search/joinable.h"
 #include "search/network/launches.h"

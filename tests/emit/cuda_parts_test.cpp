@@ -10,8 +10,8 @@
 #include "model/conv_gradient.h"
 #include "model/conv_nest.h"
 #include "schedule/wgmma/wgmma_tiles.h"
+#include "search/forms/core_forms.h"
 #include "search/forms/part_forms.h"
-#include "search/forms/wgmma_forms.h"
 #include "support/sampling.h"
 
 namespace tilefuse::emit {

@@ -14,7 +14,7 @@
 #include "lower/pipeline.h"
 #include "schedule/mma/core.h"
 #include "schedule/wgmma/wgmma_tiles.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "support/sampling.h"
 
 namespace tilefuse::emit {

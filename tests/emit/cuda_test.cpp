@@ -25,7 +25,6 @@
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/algorithms.h"
 #include "search/forms/core_forms.h"
-#include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
 #include "search/network/launches.h"
 #include "search/pick.h"

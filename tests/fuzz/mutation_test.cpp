@@ -12,8 +12,8 @@
 #include "model/core_cases.h"
 #include "model/oracle/check.h"
 #include "model/oracle/random_case.h"
+#include "search/forms/core_forms.h"
 #include "search/forms/fed_forms.h"
-#include "search/forms/wgmma_forms.h"
 #include "support/fed_group.h"
 
 namespace tilefuse {

@@ -14,7 +14,6 @@
 #include "search/forms/algorithms.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/part_forms.h"
-#include "search/forms/wgmma_forms.h"
 #include "search/pick.h"
 #include "target/device_rows.h"
 #include "target/rows.h"

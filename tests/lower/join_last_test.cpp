@@ -18,7 +18,7 @@
 #include "nest/flatten/split.h"
 #include "schedule/lane_reduction.h"
 #include "schedule/members.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "search/network/launches.h"
 #include "search/pick.h"
 

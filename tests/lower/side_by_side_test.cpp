@@ -16,7 +16,7 @@
 #include "lower/launch/lower_launch.h"
 #include "model/conv_gradient.h"
 #include "model/core_cases.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "search/groups.h"
 #include "search/network/launches.h"
 

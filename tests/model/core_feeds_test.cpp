@@ -14,9 +14,9 @@
 #include "schedule/mma/core_feeds.h"
 #include "schedule/text.h"
 #include "schedule/wgmma/wgmma_tiles.h"
+#include "search/forms/core_forms.h"
 #include "search/forms/fed_forms.h"
 #include "search/forms/roles.h"
-#include "search/forms/wgmma_forms.h"
 #include "search/groups.h"
 #include "search/network/fusion.h"
 #include "search/network/split_groups.h"
@@ -396,7 +396,7 @@ TEST(CoreFeeds, Refused) {
 })")},
                                         0);
   schedule::Schedule windowed =
-      search::named_wgmma_schedule("wgmma_stream", walked.anchor, sm90()).schedule.value();
+      search::named_core_schedule("wgmma_stream", walked.anchor, sm90()).schedule.value();
   windowed.roles.transform.groups = 1;
   windowed.producers.resize(1);
   search::assign_roles(walked.anchor, windowed, sm90());

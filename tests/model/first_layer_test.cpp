@@ -12,7 +12,7 @@
 #include "model/oracle/check.h"
 #include "nest/flatten/split.h"
 #include "program/rewrite/first_layer.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "search/groups.h"
 #include "search/network/first_layer_choice.h"
 #include "search/network/program_price.h"

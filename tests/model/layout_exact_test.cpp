@@ -11,7 +11,7 @@
 #include "model/passes.h"
 #include "poly/post_ops.h"
 #include "schedule/members.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {

@@ -13,7 +13,7 @@
 #include "schedule/text.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_panels.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 
 namespace tilefuse::model {
 namespace {

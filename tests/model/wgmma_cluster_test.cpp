@@ -18,7 +18,7 @@
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
 #include "schedule/text.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "search/network/launches.h"
 
 namespace tilefuse::model {
@@ -102,7 +102,7 @@ TEST(WgmmaCluster, NamedFormsComputeOddShapes) {
        {Conv{.n = 3, .h = 11, .w = 13, .c = 64, .k = 24, .r = 5, .s = 2, .stride = 3, .pad = 2},
         Conv{.h = 13, .w = 9, .c = 64, .k = 64, .dilation = 2, .pad = 2}}) {
     const poly::Group group = group_of(shape);
-    const auto named = search::named_wgmma_schedule("wgmma_cluster", group.anchor, sm90());
+    const auto named = search::named_core_schedule("wgmma_cluster", group.anchor, sm90());
     ASSERT_TRUE(named.schedule) << named.refusal;
     EXPECT_EQ(named.schedule->tiles.cluster(), 2);
     check_schedules(group, sm90(), {*named.schedule}, 1);
@@ -176,7 +176,7 @@ TEST(WgmmaCluster, NotBesideOthers) {
   for (poly::PlacedGroup &placed :
        placed_gradients({.n = 2, .c = 64, .k = 64, .stride = 2}, By::Input)) {
     Schedule clustered =
-        *search::named_wgmma_schedule("wgmma_cluster", placed.group.anchor, sm90()).schedule;
+        *search::named_core_schedule("wgmma_cluster", placed.group.anchor, sm90()).schedule;
     kernels.push_back({std::move(placed), std::move(clustered)});
   }
   const auto launches =

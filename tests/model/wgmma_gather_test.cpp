@@ -15,7 +15,7 @@
 #include "model/oracle/check.h"
 #include "schedule/legal.h"
 #include "schedule/text.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "search/pick.h"
 
 namespace tilefuse::model {
@@ -118,8 +118,7 @@ TEST(WgmmaGather, IsTakenWhereItPays) {
 TEST(WgmmaGather, RefusalsSayWhy) {
   const poly::Group group = nchw32(2, 4, 7, 4, 3);
   const auto refusal = [&](const std::function<void(Schedule &)> &change) {
-    Schedule schedule =
-        *search::named_wgmma_schedule("wgmma_gather", group.anchor, sm90()).schedule;
+    Schedule schedule = *search::named_core_schedule("wgmma_gather", group.anchor, sm90()).schedule;
     change(schedule);
     return illegal(group.anchor, schedule, sm90()).value_or("");
   };
@@ -137,10 +136,9 @@ TEST(WgmmaGather, RefusalsSayWhy) {
   EXPECT_EQ(refusal([](Schedule &each) { each.pipes[0].footprint = schedule::Footprint::Halo; }),
             "m64n64k32.s8.s32 reads no halo cp_async of blocked data in rows, beside step tma of "
             "the filter");
-  EXPECT_EQ(
-      search::named_wgmma_schedule("wgmma_gather", group_of({.c = 33, .k = 64}).anchor, sm90())
-          .refusal,
-      "wgmma_gather does not fit: input 0 has no aligned runs of 4 bytes along c");
+  EXPECT_EQ(search::named_core_schedule("wgmma_gather", group_of({.c = 33, .k = 64}).anchor, sm90())
+                .refusal,
+            "wgmma_gather does not fit: input 0 has no aligned runs of 4 bytes along c");
 }
 
 } // namespace

@@ -9,7 +9,7 @@
 #include "model/oracle/check.h"
 #include "nest/flatten/split.h"
 #include "schedule/legal.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 
 namespace tilefuse::model {
 namespace {
@@ -92,7 +92,7 @@ TEST(WgmmaGradient, GroupsOfFilterGradientsAreExact) {
 
 // Tensor copies start at multiples of 16 bytes: the second group of 28 channels does not.
 TEST(WgmmaGradient, GroupsOffAlignmentAreRefused) {
-  EXPECT_EQ(search::named_wgmma_schedule("wgmma", grouped_filter_gradient(28), sm90()).refusal,
+  EXPECT_EQ(search::named_core_schedule("wgmma", grouped_filter_gradient(28), sm90()).refusal,
             "wgmma does not fit: a start or stride of 28 elements of the data; tensor copies need "
             "positive multiples of 16 bytes");
 }
@@ -121,7 +121,7 @@ TEST(WgmmaGradient, DepthsOfTwoIndicesAreSized) {
 // Tensor copies start at multiples of 16 bytes: taps of 60 channels do not.
 TEST(WgmmaGradient, TapsOffAlignmentAreRefused) {
   const nest::Nest nest = gradients({.n = 2, .c = 60, .k = 64}, By::Input).front().anchor;
-  EXPECT_EQ(search::named_wgmma_schedule("wgmma", nest, sm90()).refusal,
+  EXPECT_EQ(search::named_core_schedule("wgmma", nest, sm90()).refusal,
             "wgmma does not fit: a start or stride of 60 elements of the filter; tensor copies "
             "need positive multiples of 16 bytes");
 }

@@ -12,10 +12,10 @@
 #include "schedule/members.h"
 #include "schedule/mma/core.h"
 #include "schedule/text.h"
+#include "search/forms/core_forms.h"
 #include "search/forms/fed_forms.h"
 #include "search/forms/part_forms.h"
 #include "search/forms/roles.h"
-#include "search/forms/wgmma_forms.h"
 #include "support/fed_group.h"
 
 namespace tilefuse::model {

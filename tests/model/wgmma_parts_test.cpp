@@ -23,8 +23,8 @@
 #include "schedule/mma/core.h"
 #include "schedule/text.h"
 #include "schedule/wgmma/wgmma_tiles.h"
+#include "search/forms/core_forms.h"
 #include "search/forms/part_forms.h"
-#include "search/forms/wgmma_forms.h"
 #include "search/network/launches.h"
 
 namespace tilefuse::model {
@@ -111,7 +111,7 @@ TEST(WgmmaParts, NamedFormsComputeOddShapes) {
     for (const int units : {2, 132}) {
       const poly::Group group = group_of(shape);
       const Target target = sm90_of(units);
-      const auto named = search::named_wgmma_schedule("wgmma_parts", group.anchor, target);
+      const auto named = search::named_core_schedule("wgmma_parts", group.anchor, target);
       ASSERT_TRUE(named.schedule) << named.refusal;
       EXPECT_EQ(named.schedule->tiles.cluster(), named.schedule->tiles.split_k);
       EXPECT_EQ(named.schedule->tiles.split_k, units == 2 ? 2 : 4);

@@ -12,7 +12,7 @@
 #include "model/core_cases.h"
 #include "model/oracle/check.h"
 #include "schedule/text.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 
 namespace tilefuse::model {
 namespace {
@@ -67,7 +67,7 @@ poly::Group with_residual(int images) {
 
 std::string refusal_of(bool (*is_kind)(const Schedule &), const poly::Group &group) {
   const char *name = is_kind == is_stored ? "wgmma_store" : "wgmma_swapped";
-  return search::named_wgmma_schedule(name, group.anchor, target()).refusal;
+  return search::named_core_schedule(name, group.anchor, target()).refusal;
 }
 
 void check_kind(bool (*is_kind)(const Schedule &), int at_least) {

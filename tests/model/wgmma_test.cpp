@@ -17,8 +17,8 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/text.h"
 #include "schedule/wgmma/pixel_box.h"
+#include "search/forms/core_forms.h"
 #include "search/forms/named_schedule.h"
-#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::model {
 namespace {
@@ -226,8 +226,7 @@ TEST(Wgmma, StridesOfChannelsInBlocksOf32) {
                                        {nchw32(3, 2, 9, 2, 1, 2), true},
                                        {nchw32(2, 4, 10, 1, 3, 3), false}}) {
     const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
-    EXPECT_GE(all.size(), 4U)
-        << search::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
+    EXPECT_GE(all.size(), 4U) << search::named_core_schedule("wgmma", group.anchor, sm90()).refusal;
     const auto has_gaps = [&](const schedule::Schedule &each) {
       return gemm_of(group.anchor, each).tile.spread > 1;
     };
@@ -254,7 +253,7 @@ TEST(Wgmma, NeighboursInBlocksFillRows) {
   EXPECT_EQ(used(nchw32(2, 4, 16, 4, 3, 2)), std::set<std::int64_t>({2}));
   const poly::Group group = nchw32(2, 4, 8, 4, 3);
   const schedule::Schedule fours =
-      *search::named_wgmma_schedule("wgmma", group.anchor, sm90()).schedule;
+      *search::named_core_schedule("wgmma", group.anchor, sm90()).schedule;
   EXPECT_EQ(bank_conflicts(counts_of(group, fours, sm90())), "");
   const std::string text = to_text(lower::lower(group, fours, sm90()));
   EXPECT_NE(text.find(" rows 32 128"), std::string::npos);
@@ -310,8 +309,7 @@ TEST(Wgmma, GroupsOfChannels) {
         size * size * 96, taps / 2, size, size * 96, stride, taps > 1 ? "?" : "", taps * taps * 32,
         taps * 32, out * out * 96, out * 96))};
     const std::vector<schedule::Schedule> all = schedules_of(group.anchor, sm90());
-    EXPECT_GE(all.size(), 3U)
-        << search::named_wgmma_schedule("wgmma", group.anchor, sm90()).refusal;
+    EXPECT_GE(all.size(), 3U) << search::named_core_schedule("wgmma", group.anchor, sm90()).refusal;
     check_forms(group, all);
   }
 }
@@ -331,7 +329,7 @@ TEST(Wgmma, NamedFormsComputeOddShapes) {
         shape.post = "acc + $0";
       KernelCase kernel_case{.group = group_of(shape), .target = sm90(), .seed = 11};
       const search::NamedSchedule named =
-          search::named_wgmma_schedule(name, kernel_case.group.anchor, kernel_case.target);
+          search::named_core_schedule(name, kernel_case.group.anchor, kernel_case.target);
       ASSERT_TRUE(named.schedule) << name << " " << named.refusal;
       kernel_case.schedule = *named.schedule;
       const auto divergence = check_lowered(Reference(kernel_case));
@@ -354,7 +352,7 @@ TEST(Wgmma, KernelTextReadsBack) {
 TEST(Wgmma, RefusalsSayWhy) {
   const Target target = sm90();
   const auto refusal = [&](const Conv &problem) {
-    return search::named_wgmma_schedule("wgmma", group_of(problem).anchor, target).refusal;
+    return search::named_core_schedule("wgmma", group_of(problem).anchor, target).refusal;
   };
   EXPECT_EQ(refusal({.in = "f32", .out = "f32", .post = "acc + $0"}),
             "wgmma does not fit: no instruction multiplies its types");

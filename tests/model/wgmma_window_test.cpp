@@ -16,7 +16,7 @@
 #include "schedule/legal.h"
 #include "schedule/text.h"
 #include "schedule/wgmma/wgmma_tiles.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 
 namespace tilefuse::model {
 namespace {
@@ -130,7 +130,7 @@ TEST(WgmmaWindow, GroupsAreExact) {
   post f16(acc)
 })")};
   EXPECT_GT(check(group), 0);
-  EXPECT_NE(search::named_wgmma_schedule("wgmma_window", group.anchor, target()).refusal, "");
+  EXPECT_NE(search::named_core_schedule("wgmma_window", group.anchor, target()).refusal, "");
 }
 
 // Strides beside dilation, whose window cannot be sized.
@@ -167,7 +167,7 @@ TEST(WgmmaWindow, WhatHasNoWindowIsRefused) {
     const nest::Nest nest = group_of(problem).anchor;
     EXPECT_FALSE(search::every_wgmma_schedule(nest, target(), false).empty());
     for (const char *name : {"wgmma_window", "wgmma_stream"})
-      EXPECT_NE(search::named_wgmma_schedule(name, nest, target()).refusal, "") << name;
+      EXPECT_NE(search::named_core_schedule(name, nest, target()).refusal, "") << name;
   }
 }
 
@@ -203,7 +203,7 @@ TEST(WgmmaWindow, RefusalsSayWhy) {
             "m64n64k16.f16.f32 reads no step tma of straight data in boxes, beside resident tma of "
             "the filter");
   const auto refusal = [](const poly::Group &of) {
-    return search::named_wgmma_schedule("wgmma_window", of.anchor, target()).refusal;
+    return search::named_core_schedule("wgmma_window", of.anchor, target()).refusal;
   };
   EXPECT_EQ(refusal(group_of({.n = 2, .h = 16, .w = 16, .c = 64, .k = 64, .stride = 2})),
             "wgmma_window does not fit: halo.stride is 2; it needs 1 to 1");

@@ -23,7 +23,7 @@
 #include "schedule/text.h"
 #include "schedule/tile_join.h"
 #include "search/forms/algorithms.h"
-#include "search/forms/wgmma_forms.h"
+#include "search/forms/core_forms.h"
 #include "search/pick.h"
 #include "target/rows.h"
 

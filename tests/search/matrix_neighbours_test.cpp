@@ -11,7 +11,6 @@
 #include "schedule/legal.h"
 #include "schedule/text.h"
 #include "search/forms/core_forms.h"
-#include "search/forms/wgmma_forms.h"
 #include "search/matrix_neighbours.h"
 #include "target/rows.h"
 

@@ -15,7 +15,6 @@
 #include "search/forms/core_forms.h"
 #include "search/forms/fma_forms.h"
 #include "search/forms/named_schedule.h"
-#include "search/forms/wgmma_forms.h"
 
 namespace tilefuse::search {
 namespace {
@@ -125,8 +124,7 @@ std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;
   for (const Algorithm &algorithm : kAlgorithms)
     names.emplace_back(algorithm.name);
-  names.insert(names.end(), {"mma", "mma_tf32", "mma_nchw32"});
-  for (std::string &name : wgmma_algorithms())
+  for (std::string &name : core_algorithms())
     names.push_back(std::move(name));
   return names;
 }
@@ -148,8 +146,6 @@ NamedSchedule form(std::string_view name, const Nest &nest, const Target &target
 NamedSchedule named_schedule(std::string_view name, const Nest &nest, const Target &target) {
   if (is_core_algorithm(name))
     return named_core_schedule(name, nest, target);
-  if (is_wgmma_algorithm(name))
-    return named_wgmma_schedule(name, nest, target);
   FormSizes sizes = known(name).sizes;
   std::optional<std::string> first;
   for (;;) {

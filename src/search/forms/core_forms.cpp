@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/forms/core_forms.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+#include <span>
 
+#include "base/divide.h"
 #include "base/index.h"
+#include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
-#include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
+#include "search/forms/core_tiles.h"
+#include "search/forms/part_forms.h"
+#include "search/forms/wgmma_sizes.h"
+#include "target/features.h"
 #include "target/quirks.h"
 
 namespace tilefuse::search {
@@ -18,212 +26,412 @@ namespace {
 
 using schedule::core_op_for;
 using schedule::CoreRoles;
-using schedule::CoreTile;
 using schedule::Engine;
-using schedule::Fill;
+using schedule::Footprint;
 using schedule::Gemm;
+using schedule::kGroupRows;
+using schedule::kPanelVec;
 using schedule::no_core_roles;
 using schedule::scalar_schedule;
-using schedule::Split;
+using schedule::Store;
+using schedule::wgmma_op_for;
 
-constexpr std::string_view kPlain = "mma";
-constexpr std::string_view kTf32 = "mma_tf32";
+// A kind of form: its tiles, and how inputs and results travel.
+struct Kind {
+  std::string_view name;      // "wgmma_" and so on
+  std::string_view tf32_name; // the same of f32 rounded to tf32
+  std::span<const TileSizes> tiles = kGroupTiles;
+  Engine data = Engine::Tma;             // mma's kind: of both inputs, by warps that multiply
+  Footprint footprint = Footprint::Step; // of the data; windows: tiles are boxes of pixels
+  Footprint filter = Footprint::Step;
+  Store store = Store::Direct;
+};
+constexpr auto kKinds = std::to_array<Kind>({
+    {"mma", "mma_tf32", kWarpTiles, Engine::CpAsync},
+    {"wgmma", "wgmma_tf32"},
+    {.name = "wgmma_store", .tf32_name = "wgmma_tf32_store", .store = Store::Tma},
+    {"wgmma_swapped", "wgmma_tf32_swapped", kSwappedTiles},
+    {.name = "wgmma_window",
+     .tf32_name = "wgmma_tf32_window",
+     .tiles = kWindowTiles,
+     .footprint = Footprint::Halo,
+     .filter = Footprint::Resident},
+    {.name = "wgmma_stream",
+     .tf32_name = "wgmma_tf32_stream",
+     .tiles = kWindowTiles,
+     .footprint = Footprint::Halo},
+    {.name = "wgmma_gather", .tf32_name = "wgmma_tf32_gather", .data = Engine::CpAsync},
+});
+constexpr const Kind &kOfWarps = kKinds[0], &kPlain = kKinds[1], &kStored = kKinds[2],
+                     &kSwapped = kKinds[3], &kWindowed = kKinds[4], &kStreamed = kKinds[5],
+                     &kGathered = kKinds[6];
+constexpr std::span kOfGroups = std::span(kKinds).subspan(1); // kinds of wgmma
+constexpr std::string_view kClustered = "wgmma_cluster";
 constexpr std::string_view kBlocks = "mma_nchw32";
 constexpr std::int64_t kBlockBytes = 32;
-constexpr std::int64_t kAccumulators = 128; // of a work-item
 
-// What is gathered waits in 4 registers a run beside the accumulators and each copy's address; those
-// of two turned inputs take more.
-bool warps_spill(const Gemm &gemm, const Target &target) {
-  constexpr std::int64_t kCopies = 16;
-  constexpr std::int64_t kRunRegisters = 4;
-  constexpr std::int64_t kAddressRegisters = 3;
-  constexpr std::int64_t kMostRegisters = 170; // of these
-  const CoreTile &tile = gemm.tile;
-  const std::int64_t work_items = kCoreLanes * tile.warps();
-  std::int64_t gathered = 0;
-  for (const int input : {gemm.roles.data, gemm.roles.filter})
-    if (core_gathers(gemm, input)) {
-      const schedule::CoreSideTile side = core_side_tile(gemm.roles, tile, input);
-      gathered += side.rows * side.elems / tile.chunk();
-    }
-  const std::int64_t chunks = (tile.rows + tile.columns) * tile.row_bytes() / 16;
-  if (gathered > 0)
-    return tile.rows * tile.columns + kRunRegisters * gathered + kAddressRegisters * chunks >
-           kMostRegisters * work_items;
-  if (!has(target, Quirk::TurnedCopiesSpill) || !gemm.roles.data_turned ||
-      !gemm.roles.filter_turned)
-    return false;
-  return tile.rows * tile.columns >= kAccumulators * work_items && chunks > kCopies * work_items;
+constexpr std::array kVecs = {16, 8, 4, 2};
+constexpr std::array kNeighbours = {4, 2, 1};
+constexpr std::int64_t kMostStored = 16;  // bytes, by a work-item at once
+constexpr std::int64_t kNarrow = 64;      // columns
+constexpr std::int64_t kFewColumns = 16;  // for whose sake alone no window is read again
+constexpr std::int64_t kSwappedDeal = 16; // channels that are dealt in pairs
+
+// As any of its schedules has them.
+CoreRoles roles_of(const Nest &nest) {
+  static const CoreOp *const op = &*std::find_if(core_ops().begin(), core_ops().end(),
+                                                 [](const CoreOp &each) { return is_wgmma(each); });
+  Schedule schedule = scalar_schedule(nest);
+  schedule.core.op = op;
+  return core_roles(nest, schedule);
 }
 
-bool groups_spill(const Gemm &gemm, const Target &target) {
-  constexpr std::int64_t kWidest = 256;
-  const bool is_in_turn = gemm.schedule.roles.math.instances > 1;
-  if (has(target, Quirk::WideGatherSpills) && has_loading_warps(gemm.schedule) && is_in_turn &&
-      gemm.core().op->n == kWidest)
-    return true;
-  if (has(target, Quirk::BoxPlacesSpill) && gemm.schedule.store == schedule::Store::Tma &&
-      gemm.core().warp_rows > 2 && result_map(gemm).is_im2col())
-    return true;
-  return has(target, Quirk::WideResidualSpills) && has_box(gemm) && is_in_turn &&
-         gemm.tile.warp_rows * gemm.tile.warp_columns >= kAccumulators * schedule::kGroupItems &&
-         std::any_of(gemm.nest.extras.begin(), gemm.nest.extras.end(),
-                     [&](const nest::Operand &extra) {
-                       const nest::Slot &slot = gemm.nest.slots[extra.slot];
-                       return size_bytes(slot.type) == 4 &&
-                              slot.elems >= gemm.nest.slots[gemm.nest.out.slot].elems;
-                     });
+// Neighbouring channels that a work-item stores: 16 bytes at most, as halves of sectors are stored
+// slowly.
+std::int64_t run_of(const Nest &nest, const CoreRoles &roles, const Kind &kind,
+                    const TileSizes &sizes) {
+  const std::int64_t channels = roles.channel_points;
+  const std::int64_t bytes = size_bytes(type_of(nest, nest.out));
+  const bool is_kept = kind.filter == Footprint::Resident;
+  if (sizes.swap_ab)
+    return channels % kSwappedDeal == 0 && (!roles.filter_turned || is_kept) ? 2 : 1;
+  if (roles.filter_turned) {
+    const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+    const bool stores_halves = bytes == 2 && out.coeff[at(roles.channel)] == 1;
+    return stores_halves && channels % kPanelVec == 0 ? kPanelVec : kVecs.back();
+  }
+  return *std::find_if(kVecs.begin(), kVecs.end() - 1, [&](int v) {
+    return v * bytes <= kMostStored && channels % (4 * v) == 0 &&
+           sizes.columns / sizes.warp_columns % (4 * v) == 0;
+  });
 }
 
-// Rows wider than the depth fills copy nothing but padding, and tiles wider than there are channels
-// compute nothing else.
-bool wastes(const Gemm &gemm) {
-  const CoreTile &tile = gemm.tile;
-  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
-  const std::int64_t narrowest = is_of_wgmma ? 16 : 32; // columns
-  const std::int64_t columns = is_of_wgmma ? column_plan(gemm).columns : gemm.roles.channel_points;
-  return (tile.columns > narrowest && tile.columns >= 2 * columns) ||
-         (tile.row_bytes() > 32 && tile.depth >= 2 * gemm.roles.depth_points);
-}
-
-// Whether runs of the result would be stored by single elements, which neighbouring work-items had
-// better do.
-bool stores_single(const Nest &nest, const Schedule &schedule) {
-  const Gemm gemm = gemm_of(nest, schedule);
-  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  return out.coeff[gemm.roles.channel] == 1 && !reads_words(gemm, gemm.roles.data) &&
-         !reads_words(gemm, gemm.roles.filter) &&
-         aligned_run(gemm) < schedule.splits[at(gemm.roles.channel)].vec;
-}
-
-void order_loops(const Nest &nest, Schedule &schedule) {
-  const auto outputs = schedule.order.begin() + nest.output_indices;
-  const auto by_memory = [&](auto begin, auto end, const nest::Operand &operand) {
-    const nest::Linear flat = nest::flat(operand, nest.indices.size());
-    std::stable_sort(begin, end, [&](nest::IndexId a, nest::IndexId b) {
-      return flat.coeff[a] > flat.coeff[b];
-    });
-  };
-  by_memory(schedule.order.begin(), outputs, nest.out);
+// Of boxes of pixels, with so many neighbours in a row of the ring, where there are any.
+Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Kind &kind,
+                        const TileSizes &sizes, std::int64_t neighbours, const Target &target) {
+  Schedule schedule = core_form(nest, op, op.tf32 ? kind.tf32_name : kind.name, sizes);
   const CoreRoles roles = core_roles(nest, schedule);
-  if (roles.depths.size() > 1 && !roles.has_blocks())
-    return by_memory(outputs, schedule.order.end(), nest.inputs[0]);
-  const auto depth = std::find(schedule.order.begin(), schedule.order.end(), roles.depth());
-  std::rotate(depth, depth + 1, schedule.order.end());
-  // The blocks around it, which tensor copies step over.
-  const auto blocks = std::find(outputs, schedule.order.end(), roles.depths.front());
-  if (roles.has_blocks() && is_wgmma(*schedule.core.op))
-    std::rotate(blocks, blocks + 1, schedule.order.end() - 1);
+  schedule.pipes[at(roles.data)].engine = kind.data;
+  schedule.pipes[at(roles.data)].footprint = kind.footprint;
+  schedule.pipes[at(roles.filter)].footprint = kind.filter;
+  schedule.splits[at(roles.channel)].vec = run_of(nest, roles, kind, sizes);
+  if (neighbours > 0)
+    choose_box(nest, schedule, neighbours);
+  if (tile_grid(gemm_of(nest, schedule)).tiles() > target.compute_units)
+    schedule.tiles.persistent = target.compute_units;
+  fit_stages(nest, schedule, target);
+  return schedule;
+}
+
+Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
+  schedule.tiles.cluster_m = rows;
+  schedule.tiles.cluster_n = columns;
+  if (schedule.tiles.persistent > 0)
+    schedule.tiles.persistent =
+        std::max(schedule.tiles.cluster(),
+                 schedule.tiles.persistent / schedule.tiles.cluster() * schedule.tiles.cluster());
+  return schedule;
+}
+
+// The instruction of a tile, or null.
+const CoreOp *op_of(const Nest &nest, const TileSizes &sizes, bool tf32) {
+  const std::int64_t columns =
+      sizes.swap_ab ? sizes.rows / sizes.warp_rows : sizes.columns / sizes.warp_columns;
+  return wgmma_op_for(nest, {.columns = columns, .tf32 = tf32, .swap_ab = sizes.swap_ab});
+}
+
+// The same with results that leave by tensor stores, in whole lines.
+std::optional<Schedule> stored(const Nest &nest, const Target &target, Schedule schedule) {
+  schedule.store = Store::Tma;
+  if (size_bytes(type_of(nest, nest.out)) == 2)
+    schedule.splits[at(core_roles(nest, schedule).channel)].vec = kVecs.back();
+  fit_stages(nest, schedule, target);
+  return pays(nest, schedule, target) ? std::optional(std::move(schedule)) : std::nullopt;
+}
+
+// What forms are of.
+struct Forms {
+  const Nest &nest;
+  const Target &target;
+  const Kind &kind;
+  bool tf32 = false;
+};
+
+// The sizes with the widest rows that the depth fills.
+std::optional<Schedule> form_of(const Forms &of, TileSizes sizes, std::int64_t neighbours) {
+  const CoreOp *op = op_of(of.nest, sizes, of.tf32);
+  for (const std::int64_t row_bytes : kRowBytes) {
+    if (op == nullptr)
+      break;
+    sizes.row_bytes = row_bytes;
+    Schedule schedule = wgmma_schedule(of.nest, *op, of.kind, sizes, neighbours, of.target);
+    if (pays(of.nest, schedule, of.target))
+      return of.kind.store == Store::Tma ? stored(of.nest, of.target, std::move(schedule))
+                                         : schedule;
+  }
+  return {};
+}
+
+// Boxes of blocks by the neighbours in a row of the ring, which are copied as fast as one: fewer
+// where fewer points are none.
+void add_blocks(const Forms &of, const TileSizes &sizes, std::vector<Schedule> &found) {
+  std::int64_t fewest = std::numeric_limits<std::int64_t>::max();
+  for (const std::int64_t neighbours : kNeighbours) {
+    std::optional<Schedule> schedule = form_of(of, sizes, neighbours);
+    const std::int64_t rows = schedule ? tile_grid(gemm_of(of.nest, *schedule)).rows : fewest;
+    if (rows >= fewest)
+      continue;
+    fewest = rows;
+    found.push_back(*std::move(schedule));
+  }
+}
+
+// Legal schedules of a kind, larger tiles first. Boxes where nothing else copies the pixels, or an
+// im2col map is slow at it (cost/gpu/gemm_model).
+std::vector<Schedule> forms_of(const Forms &of) {
+  std::vector<Schedule> found;
+  const auto add = [&](const TileSizes &sizes, std::int64_t neighbours) {
+    std::optional<Schedule> schedule = form_of(of, sizes, neighbours);
+    if (schedule)
+      found.push_back(*schedule);
+    return schedule && data_map(gemm_of(of.nest, *schedule)).lower.size() <= 2;
+  };
+  const CoreRoles roles = roles_of(of.nest);
+  const bool in_blocks = roles.has_blocks() && &of.kind == &kPlain;
+  const bool spills = &of.kind == &kStreamed && has(of.target, Quirk::SwappedStreamSpills);
+  for (const TileSizes &sizes : of.kind.tiles) {
+    if (of.kind.footprint == Footprint::Halo && sizes.columns <= kFewColumns &&
+        roles.channel_points > sizes.columns)
+      continue;
+    if (in_blocks)
+      add_blocks(of, sizes, found);
+    else if (of.kind.footprint == Footprint::Step && (add(sizes, 0) || &of.kind == &kGathered))
+      continue;
+    else if (!spills || !sizes.swap_ab || sizes.turns > 1)
+      add(sizes, 1);
+  }
+  return found;
+}
+
+void append(std::vector<Schedule> &found, std::vector<Schedule> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(found));
+}
+
+bool can_run(const Nest &nest, const Target &target) {
+  return !no_core_roles(nest, true) && has(target, Feature::WarpgroupMatrix);
+}
+
+// Tiles that take about as long as their results, for whose boxes a ring gives up a buffer, or wide
+// ones.
+bool suits_storing(const Nest &nest, const Schedule &stored) {
+  const Gemm gemm = gemm_of(nest, stored);
+  return gemm.tile.columns > kNarrow || core_steps(gemm) <= kShortTile;
+}
+
+// Whether several taps read a tile's data.
+bool has_taps(const Nest &nest) {
+  const std::vector<nest::IndexId> walked = roles_of(nest).walked;
+  return std::any_of(walked.begin(), walked.end(),
+                     [&](nest::IndexId i) { return nest::extent(nest, i) > 1; });
+}
+
+// Whether so few tiles of points are there that multiprocessors idle, or so few channels that an
+// instruction is narrow.
+bool suits_swapping(const Nest &nest, const Target &target) {
+  const CoreRoles roles = roles_of(nest);
+  const auto tiles = [](std::int64_t points) { return ceil_div(points, kGroupRows); };
+  return roles.channel_points <= kGroupRows ||
+         tiles(roles.points) * tiles(roles.channel_points) <= target.compute_units;
+}
+
+// With so many buffers for what can be fetched ahead (schedule/wgmma/wgmma_panels.h), and as many of
+// inputs as fit beside; nothing where it cannot.
+std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Target &target,
+                                   int buffers) {
+  schedule.extra = {.engine = Engine::Tma, .stages = buffers};
+  fit_stages(nest, schedule, target);
+  return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
+}
+
+// Appends those of every schedule for which the target's compiler leaves registers, or `in_turn` of
+// groups in turn alone: these may be faster, as one multiplies meanwhile.
+void add_ahead(const Nest &nest, const Target &target, bool in_turn, std::vector<Schedule> &found) {
+  constexpr int kLeastRing = 3; // a shallower one waits for each copy, unless a tile has no more
+  const std::size_t count = nest.extras.empty() ? 0 : found.size();
+  const bool is_wide =
+      has(target, Quirk::WideAheadSpills) && size_bytes(type_of(nest, nest.out)) == 4;
+  for (std::size_t i = 0; i < count; ++i) {
+    const int instances = found[i].roles.math.instances;
+    if (has_loading_warps(found[i]) || (in_turn && instances == 1)) // the former not weighed yet
+      continue;
+    for (int buffers = 2 * instances;
+         buffers > 0 && !(is_wide && found[i].store == schedule::Store::Tma); buffers /= 2)
+      if (auto ahead = with_ahead(nest, found[i], target, buffers);
+          ahead && (halo_stages(found[i]) > 0 ||
+                    step_stages(*ahead) >=
+                        std::min<std::int64_t>(kLeastRing, core_steps(gemm_of(nest, *ahead)))))
+        found.push_back(*std::move(ahead));
+  }
 }
 
 } // namespace
-
-bool pays(const Nest &nest, const Schedule &schedule, const Target &target) {
-  if (illegal(nest, schedule, target))
-    return false;
-  const Gemm gemm = gemm_of(nest, schedule);
-  const auto spill = is_wgmma(*schedule.core.op) ? groups_spill : warps_spill;
-  return !wastes(gemm) && !spill(gemm, target);
-}
-
-NamedSchedule misfit(std::string_view name, const Nest &nest, const Schedule &last,
-                     const Target &target) {
-  return misfit(name, illegal(nest, last, target).value_or("every tile is mostly empty"));
-}
-
-Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
-                   const TileSizes &sizes) {
-  Schedule schedule = scalar_schedule(nest);
-  schedule.name = name;
-  schedule.lanes = LaneKind::WorkItem;
-  schedule.core = {.op = &op,
-                   .rows = sizes.rows,
-                   .warp_rows = sizes.warp_rows,
-                   .warp_columns = sizes.warp_columns,
-                   .swap_ab = sizes.swap_ab};
-  schedule.roles.math.instances = sizes.turns;
-  const bool is_of_wgmma = is_wgmma(op);
-  for (schedule::Pipe &pipe : schedule.pipes)
-    pipe = {.engine = is_of_wgmma ? Engine::Tma : Engine::CpAsync, .stages = sizes.stages};
-  order_loops(nest, schedule);
-  const CoreRoles roles = core_roles(nest, schedule);
-  Split &channel = schedule.splits[at(roles.channel)];
-  channel.tile = sizes.columns;
-  channel.vec = roles.filter_turned ? turned_run(gemm_of(nest, schedule))
-                                    : sizes.columns / sizes.warp_columns / 8;
-  schedule.splits[at(roles.depth())].tile = sizes.row_bytes / size_bytes(op.a.type);
-  if (!is_of_wgmma && stores_single(nest, schedule))
-    channel.vec = 1;
-  if (nest.inputs[at(roles.filter)].constant && !roles.filter_turned &&
-      (is_of_wgmma || !roles.has_blocks()))
-    schedule.fills[at(roles.filter)] = Fill::Packed;
-  for (const int input : {roles.data, roles.filter})
-    if (!is_of_wgmma && core_gathers(gemm_of(nest, schedule), input))
-      schedule.pipes[at(input)].engine = Engine::Items;
-  return schedule;
-}
 
 std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
   const CoreOp *op = no_core_roles(nest, false) ? nullptr : core_op_for(nest, tf32);
   if (op == nullptr)
     return found;
-  for (TileSizes sizes : kWarpTiles)
+  for (TileSizes sizes : kOfWarps.tiles)
     for (const std::int64_t row_bytes : kRowBytes)
       for (const int stages : kWarpStages) {
         sizes.row_bytes = row_bytes;
         sizes.stages = stages;
-        Schedule schedule = core_form(nest, *op, tf32 ? kTf32 : kPlain, sizes);
+        Schedule schedule = core_form(nest, *op, tf32 ? kOfWarps.tf32_name : kOfWarps.name, sizes);
         if (pays(nest, schedule, target))
           found.push_back(std::move(schedule));
       }
   return found;
 }
 
+std::vector<Schedule> every_wgmma_schedule(const Nest &nest, const Target &target, bool tf32) {
+  std::vector<Schedule> found;
+  if (!can_run(nest, target))
+    return found;
+  for (const Kind &kind : kOfGroups)
+    append(found, forms_of({nest, target, kind, tf32}));
+  add_ahead(nest, target, false, found);
+  return found;
+}
+
+std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
+  std::vector<Schedule> found;
+  if (!can_run(nest, target))
+    return found;
+  const auto add = [&](const Kind &kind) { append(found, forms_of({nest, target, kind, tf32})); };
+  add(kPlain);
+  if (std::any_of(found.begin(), found.end(),
+                  [&](const Schedule &plain) { return exchanges(gemm_of(nest, plain)); })) {
+    add(kStored);
+    std::erase_if(found, [&](const Schedule &each) {
+      return each.store == Store::Tma && !suits_storing(nest, each);
+    });
+  }
+  if (suits_swapping(nest, target))
+    add(kSwapped);
+  if (has_taps(nest))
+    add(kWindowed);
+  if (found.empty() || core_roles(nest, found.front()).has_blocks())
+    add(kGathered);
+  add_ahead(nest, target, true, found);
+  return found;
+}
+
+std::vector<Schedule> streamed_wgmma_schedules(const Nest &nest, const Target &target, bool tf32) {
+  return can_run(nest, target) && has_taps(nest) ? forms_of({nest, target, kStreamed, tf32})
+                                                 : std::vector<Schedule>{};
+}
+
+std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const Target &target,
+                                     std::int64_t rows, std::int64_t columns) {
+  return with_runs(nest, clustered(std::move(schedule), rows, columns), target);
+}
+
+std::vector<std::string> core_algorithms() {
+  std::vector<std::string> names = {std::string(kOfWarps.name), std::string(kOfWarps.tf32_name),
+                                    std::string(kBlocks)};
+  for (const auto name : {&Kind::name, &Kind::tf32_name})
+    for (const Kind &kind : kOfGroups)
+      names.emplace_back(kind.*name);
+  names.emplace_back(kClustered);
+  names.emplace_back(kPartsName);
+  return names;
+}
+
 bool is_core_algorithm(std::string_view name) {
-  return name == kPlain || name == kTf32 || name == kBlocks;
+  const std::vector<std::string> names = core_algorithms();
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 namespace {
 
+// The largest tile that still gives every multiprocessor a block, or the one with the most tiles.
+const Schedule &named_of(const Nest &nest, const std::vector<Schedule> &all, const Target &target) {
+  return filling(all, target, [&](const Schedule &each) {
+    return is_wgmma(*each.core.op) ? tile_grid(gemm_of(nest, each)).tiles() : blocks(nest, each);
+  });
+}
+
 // The schedules of the source: 128 or 64 channels by 128 pixels, steps of two blocks, two of them
 // in flight.
-NamedSchedule blocks_schedule(const Nest &nest, const Target &target) {
-  const CoreOp *op = core_op_for(nest, false);
+NamedSchedule blocks_schedule(const Nest &nest, const CoreOp &op, const Target &target) {
   const CoreRoles roles = core_roles(nest, scalar_schedule(nest));
-  const std::int64_t block = nest.indices[at(roles.depth())].extent;
-  if (op == nullptr || !roles.has_blocks() || block * size_bytes(op->a.type) != kBlockBytes)
+  const std::int64_t block = nest::extent(nest, roles.depth());
+  if (!roles.has_blocks() || block * size_bytes(op.a.type) != kBlockBytes)
     return misfit(kBlocks,
                   fmt::format("its channels do not lie in blocks of {} bytes", kBlockBytes));
   NamedSchedule found;
   for (const TileSizes &sizes :
        {TileSizes{128, 128, 2, 2}, TileSizes{128, 64, 2, 2}, TileSizes{64, 32, 2, 1}}) {
-    Schedule schedule = core_form(nest, *op, kBlocks, sizes);
-    if (!illegal(nest, schedule, target) && !wastes(gemm_of(nest, schedule)))
+    Schedule schedule = core_form(nest, op, kBlocks, sizes);
+    if (pays(nest, schedule, target))
       return {std::move(schedule), {}};
     found = misfit(kBlocks, nest, schedule, target);
   }
   return found;
 }
 
+// Of all that may be, those on clusters of two.
+NamedSchedule on_clusters(const Nest &nest, const std::vector<Schedule> &all,
+                          const Target &target) {
+  std::vector<Schedule> found;
+  for (Schedule schedule : all) {
+    schedule.name = kClustered;
+    for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}})
+      if (auto on_cluster = with_cluster(nest, schedule, target, rows, columns)) {
+        found.push_back(*std::move(on_cluster));
+        break;
+      }
+  }
+  if (!found.empty())
+    return {named_of(nest, found, target), {}};
+  return misfit(kClustered, illegal(nest, clustered(all.front(), 2, 1), target).value_or(""));
+}
+
 } // namespace
 
 NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const Target &target) {
-  if (const std::optional<std::string> reason = no_core_roles(nest, false))
+  const auto *named = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind &each) {
+    return name == each.name || name == each.tf32_name;
+  });
+  // Those without a kind are of plain ones: blocks of channels, clusters and parts.
+  const Kind &kind = named != kKinds.end() ? *named : name == kBlocks ? kOfWarps : kPlain;
+  const bool tf32 = name == kind.tf32_name;
+  const bool is_of_warps = &kind == &kOfWarps;
+  if (const std::optional<std::string> reason = no_core_roles(nest, !is_of_warps))
     return misfit(name, *reason);
-  if (name == kBlocks)
-    return blocks_schedule(nest, target);
-  const CoreOp *op = core_op_for(nest, name == kTf32);
+  TileSizes last = {64, 64, 1, 1, 1, &kind == &kSwapped, kRowBytes.front()};
+  const CoreOp *op = is_of_warps ? core_op_for(nest, tf32) : op_of(nest, last, tf32);
   if (op == nullptr)
     return misfit(name, "no instruction multiplies its types");
-  const std::vector<Schedule> all = core_schedules(nest, target, name == kTf32);
-  if (all.empty()) {
-    TileSizes last = kWarpTiles.back();
+  if (name == kBlocks)
+    return blocks_schedule(nest, *op, target);
+  const std::vector<Schedule> all =
+      is_of_warps ? core_schedules(nest, target, tf32) : forms_of({nest, target, kind, tf32});
+  if (all.empty() && is_of_warps) {
+    last = kWarpTiles.back();
     last.row_bytes = kRowBytes.back();
     return misfit(name, nest, core_form(nest, *op, name, last), target);
   }
-  return {filling(all, target, [&](const Schedule &each) { return blocks(nest, each); }), {}};
+  if (all.empty()) {
+    const bool is_boxed = kind.footprint == Footprint::Halo;
+    Schedule none = wgmma_schedule(nest, *op, kind, last, is_boxed ? 1 : 0, target);
+    none.store = kind.store;
+    return misfit(name, nest, none, target);
+  }
+  if (name == kPartsName)
+    return named_in_parts(nest, all, wgmma_schedules(nest, target, false), target);
+  return name == kClustered ? on_clusters(nest, all, target)
+                            : NamedSchedule{named_of(nest, all, target), {}};
 }
 
 } // namespace tilefuse::search

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiles of matrix instructions that are worth trying, larger ones first: rows, columns, the
-// warps that share them (with wgmma warpgroups), how many of these groups take tiles in turn, and
+// Tiles of matrix instructions, of mma and of wgmma: those that are worth trying, the form of a
+// schedule that all of them share, and which forms are worth a prediction. A tile is rows, columns,
+// the warps that share them (with wgmma warpgroups), how many of these groups take tiles in turn, and
 // whether the instruction's rows are channels.
 //
 //   {256, 128, 2, 1}     256 rows by two groups of 128, all of 128 columns
@@ -9,6 +10,10 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
+
+#include "schedule/mma/core.h"
+#include "search/forms/named_schedule.h"
 
 namespace tilefuse::search {
 
@@ -21,6 +26,7 @@ struct TileSizes {
   int stages = 2;
 };
 
+// Tiles worth trying, larger ones first, and how wide rows of them are.
 inline constexpr std::array<std::int64_t, 3> kRowBytes = {128, 64, 32};
 
 // Of mma. Warps of 64 x 64 results need 128 accumulators a work-item; smaller ones are for few
@@ -71,5 +77,19 @@ inline constexpr auto kWindowTiles = std::to_array<TileSizes>({
     {112, 64, 1, 1, 1, true},  {56, 64, 1, 1, 1, true},  {256, 16, 1, 1, 2},
     {256, 16, 2, 1},           {128, 16, 1, 1, 2},
 });
+
+// The form of a tile: output indices in the order of the result and the depth innermost, a depth of
+// several indices in the order of memory. Not checked for legality. Requires no_core_roles to give
+// no reason.
+Schedule core_form(const Nest &nest, const CoreOp &op, std::string_view name,
+                   const TileSizes &sizes);
+
+// Whether the schedule is legal, its tiles are not mostly padding, and the target's compiler keeps
+// its registers (target/quirks.h).
+bool pays(const Nest &nest, const Schedule &schedule, const Target &target);
+
+// Why an algorithm has no schedule, by one that does not pay.
+NamedSchedule misfit(std::string_view name, const Nest &nest, const Schedule &last,
+                     const Target &target);
 
 } // namespace tilefuse::search

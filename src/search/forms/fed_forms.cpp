@@ -8,7 +8,6 @@
 #include "schedule/wgmma/wgmma_spread.h"
 #include "search/forms/core_forms.h"
 #include "search/forms/roles.h"
-#include "search/forms/wgmma_forms.h"
 #include "target/quirks.h"
 
 namespace tilefuse::search {

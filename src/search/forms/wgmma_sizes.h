@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes that a form of wgmma (search/forms/wgmma_forms.h) leaves open: those of its box of pixels,
+// Sizes that a form of wgmma (search/forms/core_forms.h) leaves open: those of its box of pixels,
 // and how many buffers its local memory holds.
 #pragma once
 
