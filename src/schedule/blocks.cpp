@@ -19,7 +19,7 @@ using nest::Nest;
 } // namespace
 
 std::int64_t core_blocks(const Gemm &gemm) {
-  if (is_wgmma(*gemm.core().op)) {
+  if (gemm.is_wgmma()) {
     const TileGrid grid = tile_grid(gemm);
     const std::int64_t all = grid.clusters() * gemm.schedule.tiles.cluster();
     return gemm.schedule.tiles.persistent > 0 ? std::min(all, gemm.schedule.tiles.persistent) : all;

@@ -70,7 +70,7 @@ struct Fed {
 // Tiles of an input, or of what the map that makes it reads in its place and besides.
 void add_side(const Gemm &gemm, const Fed &fed, int input, Buffers &list) {
   const std::string name = input == gemm.roles.data ? "data" : "filter";
-  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  const bool is_of_wgmma = gemm.is_wgmma();
   LocalBuffer buffer{.use = input == gemm.roles.data ? LocalUse::Data : LocalUse::Filter,
                      .name = name,
                      .type = type_of(gemm.nest, gemm.nest.inputs[at(input)]),
@@ -157,7 +157,7 @@ Buffers buffers_of(const Gemm &gemm, const Fed &fed) {
   add_side(gemm, fed, gemm.roles.data, list);
   add_side(gemm, fed, gemm.roles.filter, list);
   add_results(gemm, list);
-  if (is_wgmma(*gemm.core().op)) {
+  if (gemm.is_wgmma()) {
     if (fed.group != nullptr)
       add_sums(gemm, *fed.group, list);
     add_barriers(gemm, fed, list);

@@ -92,7 +92,7 @@ FedRing mapped_ring(const schedule::Resolved &resolved) {
     const double slots = expression_slots(map.post) - static_cast<double>(feed.read.size());
     const std::vector<nest::Dim> &dims = group.anchor.inputs[at(feed.input)].dims;
     const bool is_guarded =
-        is_wgmma(*gemm.core().op) &&
+        gemm.is_wgmma() &&
         std::any_of(dims.begin(), dims.end(), [](const nest::Dim &dim) { return dim.guarded; });
     const double guard = !is_guarded                             ? 0
                          : gemm.schedule.roles.transform.selects ? kBlendInstructions

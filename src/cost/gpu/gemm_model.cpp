@@ -388,7 +388,7 @@ struct WgmmaModel : GemmModel {
 
   // By a work-item at once.
   double stored_bytes() const {
-    const std::int64_t run = gemm.schedule.splits[gemm.roles.channel].vec;
+    const std::int64_t run = gemm.run();
     return static_cast<double>(run * size_bytes(type_of(gemm.nest, gemm.nest.out)));
   }
 
@@ -514,7 +514,7 @@ double scattered_cycles(const schedule::Gemm &gemm, const Target &target) {
   const double all = static_cast<double>(gemm.tile.rows * gemm.tile.columns);
   if (out.coeff[gemm.roles.channel] == 1) {
     const std::int64_t run = aligned_run(gemm);
-    const bool is_whole = run == gemm.schedule.splits[at(gemm.roles.channel)].vec;
+    const bool is_whole = run == gemm.run();
     return is_whole ? 0 : all / static_cast<double>(run) * sector / target.rates.l2_bytes_per_cycle;
   }
   const double size = static_cast<double>(size_bytes(type_of(gemm.nest, gemm.nest.out)));
@@ -524,13 +524,13 @@ double scattered_cycles(const schedule::Gemm &gemm, const Target &target) {
 }
 
 Estimate predict_gemm(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
-  return is_wgmma(*gemm.core().op) ? WgmmaModel{{gemm, target, fed}}.run()
-                                   : MmaModel{{gemm, target, fed}}.run();
+  return gemm.is_wgmma() ? WgmmaModel{{gemm, target, fed}}.run()
+                         : MmaModel{{gemm, target, fed}}.run();
 }
 
 Demands gemm_demands(const schedule::Gemm &gemm, const Target &target, const FedRing &fed) {
-  return is_wgmma(*gemm.core().op) ? WgmmaModel{{gemm, target, fed}}.demands()
-                                   : MmaModel{{gemm, target, fed}}.demands();
+  return gemm.is_wgmma() ? WgmmaModel{{gemm, target, fed}}.demands()
+                         : MmaModel{{gemm, target, fed}}.demands();
 }
 
 Estimate predict_core_tile(const schedule::Gemm &tile, const Target &unit) {
@@ -551,7 +551,7 @@ Estimate predict_core_tile(const schedule::Gemm &tile, const Target &unit) {
 Figures gemm_figures(const schedule::Gemm &gemm, const Target &target) {
   const std::vector<schedule::LocalBuffer> buffers = local_buffers(gemm);
   const int ring = step_stages(gemm.schedule) + halo_stages(gemm.schedule);
-  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  const bool is_of_wgmma = gemm.is_wgmma();
   const FedRing none;
   Figures figures;
   figures.blocks = static_cast<double>(core_blocks(gemm));

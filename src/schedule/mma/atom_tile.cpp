@@ -64,7 +64,7 @@ Reason wrong_turned(const Gemm &gemm) {
       is_read(gemm.roles.data) && !(is_power(gemm.tile.rows) && is_power(gemm.tile.warp_rows));
   const bool is_columns = is_read(gemm.roles.filter) &&
                           !(is_power(gemm.tile.columns) && is_power(gemm.tile.warp_columns));
-  if (is_wgmma(*gemm.core().op) || (!is_rows && !is_columns))
+  if (gemm.is_wgmma() || (!is_rows && !is_columns))
     return {};
   return fmt::format("{} {} that lie turned, {} of a warp; ldmatrix reads powers of 2",
                      is_rows ? gemm.tile.rows : gemm.tile.columns, is_rows ? "rows" : "columns",
@@ -85,9 +85,9 @@ bool stores_runs(const Gemm &gemm, std::int64_t vec) {
   const std::int64_t channels = roles.channel_points;
   if (vec < 1 || (roles.channels.size() > 1 && extent(gemm.nest, roles.channel) % vec != 0))
     return false;
-  if (!is_wgmma(*gemm.core().op) && vec == 1)
+  if (!gemm.is_wgmma() && vec == 1)
     return stores_single(gemm);
-  if (!is_wgmma(*gemm.core().op))
+  if (!gemm.is_wgmma())
     return roles.filter_turned ? vec == turned_run(gemm)
                                : vec > 1 && kCoreColumns * vec == gemm.tile.warp_columns;
   if (gemm.core().swap_ab)
@@ -100,7 +100,7 @@ bool stores_runs(const Gemm &gemm, std::int64_t vec) {
 }
 
 Reason wrong_runs(const Gemm &gemm) {
-  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  const std::int64_t vec = gemm.run();
   if (stores_runs(gemm, vec))
     return {};
   std::vector<std::int64_t> others;
@@ -114,7 +114,7 @@ Reason wrong_runs(const Gemm &gemm) {
 
 // The tile's rows are a box of pixels. In blocks those of a row of the ring are evenly apart.
 Reason wrong_box(const Gemm &gemm) {
-  if (!is_wgmma(*gemm.core().op) || !has_box(gemm))
+  if (!gemm.is_wgmma() || !has_box(gemm))
     return {};
   const std::int64_t rows = gemm.core().rows;
   const std::int64_t held = gemm.row.used == 1 ? 1 : gemm.row.used * gemm.row.step;
@@ -124,7 +124,7 @@ Reason wrong_box(const Gemm &gemm) {
 
 // Swizzles are of rows of 32, 64 or 128 bytes; a turned filter of wgmma lies in panels of 128.
 Reason wrong_rows(const Gemm &gemm) {
-  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  const bool is_of_wgmma = gemm.is_wgmma();
   const bool has_panels = is_of_wgmma && gemm.roles.filter_turned;
   const std::int64_t last = gemm.tile.warp_columns * gemm.tile.elem_bytes % kPanelBytes;
   for (const std::int64_t bytes :
@@ -142,7 +142,7 @@ Reason wrong_blocks(const Gemm &gemm) {
     return {};
   const std::int64_t block = extent(gemm.nest, gemm.roles.depth());
   const std::int64_t bytes = block * gemm.tile.elem_bytes;
-  const bool by_pixels = is_wgmma(*gemm.core().op) && in_panels(gemm.roles, gemm.schedule);
+  const bool by_pixels = gemm.is_wgmma() && in_panels(gemm.roles, gemm.schedule);
   const std::int64_t needed = by_pixels ? kBlockBytes : bytes;
   return outside({{"step.depth", gemm.tile.depth, block, kNoEnd, block},
                   {"block.bytes", bytes, needed, needed}});

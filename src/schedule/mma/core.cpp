@@ -103,15 +103,15 @@ Swizzle core_swizzle(std::int64_t row_bytes) {
 }
 
 bool exchanges(const Gemm &gemm) {
-  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
-  if (is_wgmma(*gemm.core().op))
+  const std::int64_t vec = gemm.run();
+  if (gemm.is_wgmma())
     return gemm.roles.filter_turned && vec == kPanelVec;
   return gemm.roles.filter_turned ? !reads_words(gemm, gemm.roles.filter) : vec == 1;
 }
 
 std::int64_t aligned_run(const Gemm &gemm) {
   const nest::Linear out = nest::flat(gemm.nest.out, gemm.nest.indices.size());
-  std::int64_t run = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  std::int64_t run = gemm.run();
   const auto divides = [&](std::int64_t apart) { return apart % run == 0; };
   for (std::size_t i = 0; i < out.coeff.size(); ++i)
     while (run > 1 && i != at(gemm.roles.channel) && !divides(out.coeff[i]))
@@ -127,7 +127,7 @@ std::int64_t turned_run(const Gemm &gemm) {
 
 // With wgmma as the result's type where nothing but its rounding follows the sum.
 Exchange exchange_of(const Gemm &gemm) {
-  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  const bool is_of_wgmma = gemm.is_wgmma();
   if (!exchanges(gemm))
     return {};
   const DType out = type_of(gemm.nest, gemm.nest.out);
@@ -135,7 +135,7 @@ Exchange exchange_of(const Gemm &gemm) {
   const bool is_rounding = post.kind == program::Expr::Kind::Cast && post.type == out &&
                            post.args[0].kind == program::Expr::Kind::Acc;
   const bool is_stored = is_of_wgmma && (is_rounding || post.kind == program::Expr::Kind::Acc);
-  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  const std::int64_t vec = gemm.run();
   return {.columns =
               is_of_wgmma ? kPanelColumns : std::min(gemm.tile.warp_columns, kCoreLanes * vec),
           .type = is_stored ? out : held_type(gemm.nest),

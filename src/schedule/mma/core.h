@@ -186,6 +186,9 @@ struct Gemm {
   RowBlocks row; // wgmma: of channels in blocks
   CoreTile tile;
   const Core &core() const { return schedule.core; }
+  bool is_wgmma() const { return tilefuse::is_wgmma(*core().op); }
+  // Neighbouring channels that a work-item stores.
+  std::int64_t run() const { return schedule.splits[roles.channel].vec; }
 };
 // Requires no_core_roles to give no reason, and tiles of at least one point.
 Gemm gemm_of(const nest::Nest &nest, const Schedule &schedule);

@@ -71,11 +71,10 @@ bool copies_alike(const Group &group, const Gemm &gemm, const CoreFeed &feed, in
   const bool is_first = extra == feed.copied.front();
   if (is_first ? other != type : size_bytes(other) != size_bytes(type))
     return false;
-  if (no_core_roles(read, is_wgmma(*gemm.core().op)) ||
-      !(core_roles(read, gemm.schedule) == gemm.roles))
+  if (no_core_roles(read, gemm.is_wgmma()) || !(core_roles(read, gemm.schedule) == gemm.roles))
     return false;
   const Gemm other_gemm = gemm_of(read, gemm.schedule);
-  if (!is_wgmma(*gemm.core().op) || has_loading_warps(gemm.schedule))
+  if (!gemm.is_wgmma() || has_loading_warps(gemm.schedule))
     return core_copy_elems(other_gemm, feed.input) == core_copy_elems(gemm, feed.input);
   const auto map_of = feed.input == gemm.roles.data ? data_map : turned_filter_map;
   const DataMap map = map_of(other_gemm);
@@ -87,7 +86,7 @@ bool copies_alike(const Group &group, const Gemm &gemm, const CoreFeed &feed, in
 bool can_transform(const Gemm &gemm, const CoreFeed &feed) {
   if (feed.copied.empty() || core_cuts_runs(gemm, feed.input))
     return false;
-  if (!is_wgmma(*gemm.core().op))
+  if (!gemm.is_wgmma())
     return !core_gathers(gemm, feed.input);
   return !gemm.roles.has_blocks() && (feed.input == gemm.roles.data || gemm.roles.data_turned) &&
          !(has_loading_warps(gemm.schedule) && halo_stages(gemm.schedule) > 0);
@@ -151,7 +150,7 @@ Range mappers(const Gemm &gemm, bool has_feeds) {
 
 // They share whole rows of a tile, and leave the others registers.
 Reason wrong_mappers(const Gemm &gemm, const std::vector<CoreFeed> &feeds) {
-  if (!is_wgmma(*gemm.core().op))
+  if (!gemm.is_wgmma())
     return {};
   if (Reason reason = outside(mappers(gemm, !feeds.empty())))
     return reason;

@@ -29,7 +29,7 @@ using Reason = std::optional<std::string>;
 // Warps of mma take one tile, and do all the same.
 Reason wrong_kind(const Gemm &gemm) {
   const Schedule &schedule = gemm.schedule;
-  if (is_wgmma(*gemm.core().op) ||
+  if (gemm.is_wgmma() ||
       (schedule.roles == WarpRoles{} && schedule.tiles.persistent == 0 &&
        schedule.tiles.cluster() == 1 && !schedule.core.swap_ab && schedule.store != Store::Tma))
     return {};
@@ -42,7 +42,7 @@ constexpr std::int64_t kMostParts = 8;   // blocks of a cluster on every device 
 
 // Channels that are dealt together: digits of FilterMap.
 std::int64_t dealt(const Gemm &gemm) {
-  const std::int64_t vec = gemm.schedule.splits[at(gemm.roles.channel)].vec;
+  const std::int64_t vec = gemm.run();
   if (gemm.core().swap_ab)
     return vec == 1 ? 1 : kHalfRows * vec;
   return vec == kPairs ? 1 : 4 * vec;
@@ -81,7 +81,7 @@ Reason wrong_order(const Gemm &gemm) {
 
 // Points past the end of a part are another's: one of the inputs must end with it.
 Reason wrong_tensor_copies(const Gemm &gemm) {
-  if (!is_wgmma(*gemm.core().op))
+  if (!gemm.is_wgmma())
     return {};
   const DataMap data = data_map(gemm);
   if (!data.wrong.empty())

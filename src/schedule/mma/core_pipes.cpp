@@ -73,7 +73,7 @@ std::string_view lie(const Gemm &gemm) {
 // Numbers of stages, and of copies begun ahead of a wait, by what is to be filled and read at once.
 Range of_steps(const Gemm &gemm) {
   Range range{"step.stages", step_stages(gemm.schedule), 2, kMostStages};
-  if (!is_wgmma(*gemm.core().op))
+  if (!gemm.is_wgmma())
     return range;
   range.most = kMostTensorStages;
   const std::int64_t all = core_steps(gemm);
@@ -117,7 +117,7 @@ Reason wrong_async_input(const Gemm &gemm, int input, std::int64_t items) {
   const CoreSideTile side = core_side_tile(gemm.roles, gemm.tile, input);
   if (Reason reason = wrong_sharing(items, side.rows, side.elems / each))
     return reason;
-  if (!is_wgmma(*gemm.core().op))
+  if (!gemm.is_wgmma())
     return {};
   return outside({"cp_async.copies", side.rows * side.elems / each / items, 1, kMostRuns});
 }
@@ -126,7 +126,7 @@ Reason wrong_fill(const Gemm &gemm, int input) {
   const Fill fill = gemm.schedule.fills[at(input)];
   const bool is_filter = input == gemm.roles.filter;
   const bool in_blocks = gemm.roles.has_blocks();
-  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  const bool is_of_wgmma = gemm.is_wgmma();
   const bool can_pack = is_filter && !gemm.roles.filter_turned && (is_of_wgmma || !in_blocks);
   const bool must_pack =
       can_pack && ((in_blocks && !has_loading_warps(gemm.schedule)) ||
@@ -178,17 +178,17 @@ std::optional<std::string> wrong_stages(const Gemm &gemm) {
   const Range of_data = data.footprint == Footprint::Halo
                             ? of_windows(gemm)
                             : Range{"data.stages", data.stages, filter.stages, filter.stages};
-  if (Reason reason = outside({{"math.instances", instances, 1, kMostInstances},
-                               of_steps(gemm),
-                               of_data,
-                               {"extra.stages", gemm.schedule.extra.stages, 0,
-                                is_wgmma(*gemm.core().op) ? 2 * instances : 0}}))
+  if (Reason reason = outside(
+          {{"math.instances", instances, 1, kMostInstances},
+           of_steps(gemm),
+           of_data,
+           {"extra.stages", gemm.schedule.extra.stages, 0, gemm.is_wgmma() ? 2 * instances : 0}}))
     return reason;
   return wrong_turns(gemm);
 }
 
 std::optional<std::string> wrong_async_copies(const Gemm &gemm) {
-  if (is_wgmma(*gemm.core().op))
+  if (gemm.is_wgmma())
     return has_loading_warps(gemm.schedule) && !spreads(gemm)
                ? wrong_async_input(gemm, gemm.roles.data, kGroupItems)
                : Reason{};

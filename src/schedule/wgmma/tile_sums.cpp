@@ -190,8 +190,8 @@ std::vector<TileAxis> tile_axes(const Gemm &gemm) {
 }
 
 bool can_sum_tiles(const Gemm &gemm) {
-  if (!is_wgmma(*gemm.core().op) || gemm.roles.data_turned || exchanges(gemm) ||
-      gemm.row.used > 1 || gemm.schedule.tiles.split_k > 1 || gemm.core().op->d.type != DType::F32)
+  if (!gemm.is_wgmma() || gemm.roles.data_turned || exchanges(gemm) || gemm.row.used > 1 ||
+      gemm.schedule.tiles.split_k > 1 || gemm.core().op->d.type != DType::F32)
     return false;
   const nest::Linear out = flat_out(gemm);
   if (!gemm.roles.grid.empty() || gemm.roles.channels.size() != 1 ||

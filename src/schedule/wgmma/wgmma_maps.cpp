@@ -375,9 +375,7 @@ FilterMap filter_map(const Gemm &gemm) {
     for (const IndexId i : gemm.roles.channels)
       map.first.coeff[at(i)] = 0;
     map.box = {gemm.tile.depth};
-    deal(map, channels, across,
-         digits_of(gemm.schedule, gemm.schedule.splits[at(gemm.roles.channel)].vec),
-         gemm.tile.columns / sharers);
+    deal(map, channels, across, digits_of(gemm.schedule, gemm.run()), gemm.tile.columns / sharers);
     for (const IndexId part : gemm.roles.grid)
       if (auto wrong = outside({"grid.channels", map.parts.coeff[at(part)], 0, kNoEnd, map.unit}))
         map.wrong = *std::move(wrong);

@@ -29,17 +29,15 @@ std::int64_t stored_columns(const Gemm &gemm) {
   return gemm.tile.warp_columns / part_slices(gemm.schedule).columns;
 }
 
-std::int64_t run_of(const Gemm &gemm) { return gemm.schedule.splits[at(gemm.roles.channel)].vec; }
-
 // Of a panel whose elements take so many bytes.
 std::int64_t panel_columns(const Gemm &gemm, std::int64_t elem_bytes) {
-  const std::int64_t vec = run_of(gemm);
+  const std::int64_t vec = gemm.run();
   return vec == kPairs ? kPanelBytes / elem_bytes : 4 * vec;
 }
 
 // Whether tiles are made of such panels, and work-items read or write a run at once.
 bool is_panel(const Gemm &gemm, std::int64_t columns, std::int64_t elem_bytes) {
-  const std::int64_t vec = run_of(gemm);
+  const std::int64_t vec = gemm.run();
   const std::int64_t row_bytes = columns * elem_bytes;
   return row_bytes >= kLeastRowBytes && row_bytes <= kPanelBytes &&
          vec * elem_bytes <= kChunkBytes && (vec != kPairs || elem_bytes == 2) &&
@@ -157,7 +155,7 @@ std::optional<std::string> wrong_store(const Gemm &gemm) {
     return {};
   return fmt::format("{} channels leave in no boxes by runs of {} of {} columns; boxes hold "
                      "multiples of {}, in rows of {} to {} bytes",
-                     gemm.roles.channel_points, run_of(gemm), gemm.tile.warp_columns, whole,
+                     gemm.roles.channel_points, gemm.run(), gemm.tile.warp_columns, whole,
                      kLeastRowBytes, kPanelBytes);
 }
 

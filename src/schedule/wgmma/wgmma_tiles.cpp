@@ -59,7 +59,7 @@ TileGrid tile_grid(const Gemm &gemm) {
 
 bool deals_kept_filter(const Gemm &gemm) {
   return gemm.schedule.core.swap_ab && has_resident(gemm.schedule) && gemm.roles.filter_turned &&
-         gemm.schedule.splits[at(gemm.roles.channel)].vec == kPairs;
+         gemm.run() == kPairs;
 }
 
 const CoreOp *wgmma_op_for(const Nest &nest, const WgmmaShape &shape) {
@@ -95,8 +95,7 @@ std::int64_t joined_columns(const Gemm &gemm) {
     return kLeastColumns;
   if (gemm.roles.filter_turned)
     return gemm.roles.data_turned || exchanges(gemm) ? kPanelColumns : kLeastColumns;
-  return std::max<std::int64_t>(kLeastColumns,
-                                4 * gemm.schedule.splits[at(gemm.roles.channel)].vec);
+  return std::max<std::int64_t>(kLeastColumns, 4 * gemm.run());
 }
 
 std::int64_t clusters_at_once(const Target &target, std::int64_t blocks) {

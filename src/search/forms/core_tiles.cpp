@@ -71,7 +71,7 @@ bool groups_spill(const Gemm &gemm, const Target &target) {
 // compute nothing else.
 bool wastes(const Gemm &gemm) {
   const CoreTile &tile = gemm.tile;
-  const bool is_of_wgmma = is_wgmma(*gemm.core().op);
+  const bool is_of_wgmma = gemm.is_wgmma();
   const std::int64_t narrowest = is_of_wgmma ? 16 : 32; // columns
   const std::int64_t columns = is_of_wgmma ? column_plan(gemm).columns : gemm.roles.channel_points;
   return (tile.columns > narrowest && tile.columns >= 2 * columns) ||
