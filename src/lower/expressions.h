@@ -13,6 +13,12 @@
 
 namespace tilefuse::lower {
 
+// What the indices alone make of it.
+inline nest::Linear without_constant(nest::Linear linear) {
+  linear.constant = 0;
+  return linear;
+}
+
 // Digits of a number, by place: the last is the fastest, the first what is left. A digit has
 // `sizes` values.
 std::vector<ExprRef> digits_of(kernel::Builder &build, ExprRef number,

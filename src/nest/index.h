@@ -33,6 +33,16 @@ requires(std::integral<I> || Id<I>) bool moves(const Operand &operand, I index) 
                      [&](const Dim &dim) { return dim.at.coeff[at(index)] != 0; });
 }
 
+// The function of indices that none moves, and that of one index, by steps.
+inline Linear still(const Nest &nest) {
+  return {.coeff = Indexed<IndexId, std::int64_t>(nest.indices.size(), 0)};
+}
+inline Linear along(const Nest &nest, IndexId index, std::int64_t step = 1) {
+  Linear moved = still(nest);
+  moved.coeff[index] = step;
+  return moved;
+}
+
 // The slot that an operand of the nest lies in, and the type of its elements in memory.
 inline const Slot &slot_of(const Nest &nest, const Operand &operand) {
   return nest.slots[operand.slot];

@@ -109,8 +109,7 @@ std::optional<PlacedGroup> inline_map(const PlacedGroup &fused) {
       output_points(copy) > output_points(map.nest))
     return std::nullopt;
   const auto index_of = match_dims(copy.inputs[0], map.nest).value();
-  std::vector<Linear> subscripts(map.nest.indices.size(),
-                                 {0, std::vector<std::int64_t>(copy.indices.size(), 0)});
+  std::vector<Linear> subscripts(map.nest.indices.size(), still(copy));
   for (std::size_t d = 0; d < index_of.size(); ++d)
     if (index_of[d])
       subscripts[at(*index_of[d])] = copy.inputs[0].dims[d].at;

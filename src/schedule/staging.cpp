@@ -198,11 +198,7 @@ Source packed_source(const Nest &nest, const Schedule &schedule, int input) {
     if (source.inside[index]) {
       source.steps[index] = stride / from->step;
     } else {
-      nest::Dim dim{.at = {0, std::vector<std::int64_t>(nest.indices.size(), 0)},
-                    .size = from->count,
-                    .stride = stride};
-      dim.at.coeff[index] = 1;
-      source.dims.push_back(std::move(dim));
+      source.dims.push_back({.at = along(nest, index), .size = from->count, .stride = stride});
       source.inside[index] = is_blocked(nest, schedule, input, index);
     }
     stride *= from->count;

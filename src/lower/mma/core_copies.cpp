@@ -23,11 +23,6 @@ bool is_checked(const schedule::Source &source, IndexId index) {
   });
 }
 
-nest::Linear without_constant(nest::Linear linear) {
-  linear.constant = 0;
-  return linear;
-}
-
 } // namespace
 
 CoreWalk::CoreWalk(Context &context) : GemmPart(context) {

@@ -84,7 +84,7 @@ void ProducerFill::place_window() {
   const nest::Operand &read = s_.cx.nest.inputs[at(input_)];
   const auto indices = poly::match_dims(read, cx_.whole).value();
   cx_.result = s_.to;
-  cx_.result_form = {0, std::vector<std::int64_t>(cx_.nest.indices.size(), 0)};
+  cx_.result_form = still(cx_.nest);
   ExprRef base = b_.integer(0);
   for (std::size_t d = 0; d < s_.rank(); ++d) {
     const StageDim &dim = s_.tile.dims[d];

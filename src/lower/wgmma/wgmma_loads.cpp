@@ -197,7 +197,7 @@ private:
   const Context &from_; // the copy's
   const nest::Nest &copy_;
   const schedule::SpreadPlan plan_;
-  const schedule::DataMap map_;
+  const schedule::TileMap map_;
   const nest::Operand &data_;   // of the anchor
   const std::vector<int> dims_; // of the data, by the copy's
   BufferId values_{-1};         // registers

@@ -62,8 +62,7 @@ public:
   std::vector<ExprRef> checked(const Positions &points, bool is_shift, Stmts &list) const {
     std::vector<ExprRef> subscripts;
     for (const nest::Dim &dim : cx_.nest.inputs[at(feed_.input)].dims) {
-      nest::Linear form = dim.at;
-      form.constant = is_shift ? 0 : form.constant;
+      const nest::Linear form = is_shift ? without_constant(dim.at) : dim.at;
       if (dim.guarded)
         subscripts.push_back(named(b_, list, is_shift ? "shift" : "at", linear(cx_, form, points)));
     }

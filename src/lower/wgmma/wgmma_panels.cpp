@@ -17,9 +17,8 @@ namespace tilefuse::lower {
 ResultBoxes::ResultBoxes(Context &cx)
     : GemmPart(cx), panel_(schedule::store_panel(cx.gemm())),
       lies_(schedule::result_map(cx.gemm())) {
-  schedule::TensorMap map = lies_;
-  map.box = {panel_.columns, panel_.rows};
-  map_ = declare_map(cx, map, "result_map", cx.slot_buffers[cx.nest.out.slot], panel_.row_bytes());
+  map_ =
+      declare_map(cx, lies_, "result_map", cx.slot_buffers[cx.nest.out.slot], panel_.row_bytes());
   buffer_ = declare_local(cx, schedule::LocalUse::Boxes);
 }
 
@@ -47,12 +46,9 @@ StmtRef ResultBoxes::put(std::int64_t box, ExprRef row, std::int64_t apart, Expr
 
 StmtRef ResultBoxes::send(std::int64_t box, ExprRef row, ExprRef column) {
   kernel::TensorStore store{.map = map_, .at = {column}, .from = {buffer_, first_of(box)}};
-  for (std::size_t i = 0; i + 1 < lies_.pixels.size(); ++i) {
-    const ExprRef points = b_.integer(extent(cx_.nest, *lies_.pixels[i]));
-    store.at.push_back(b_.mod(row, points));
-    row = b_.div(row, points);
-  }
-  store.at.push_back(row);
+  const std::vector<ExprRef> points =
+      digits_of(b_, row, {lies_.dims.rbegin(), lies_.dims.rend() - 1});
+  store.at.insert(store.at.end(), points.rbegin(), points.rend());
   return b_.block({b_.store_sync({kernel::StoreStep::Fence}),
                    b_.barrier({.items = kernel::kWarpItems}),
                    by_first_item(b_, b_.block({b_.tensor_store(std::move(store)),
@@ -101,16 +97,17 @@ ExprRef WgmmaAhead::phase(std::int64_t places) const { return b_.mod(b_.div(pass
 // The panels of an operand's tile, where tiles stand.
 void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef slot,
                       Stmts &list) const {
+  Positions at = cx_.origin;
+  if (tiles.box().indices.empty())
+    at[roles_.pixels.back()] = tiles.first_row();
   for (std::int64_t column = 0; column < tile_.columns; column += source.operand.columns) {
     kernel::TensorCopy copy{
         .to = {source.buffer, b_.add(b_.mul(buffer_of(slot), tile_elems()), column * tile_.rows)},
         .map = source.map,
-        .at = {b_.add(tiles.first_column(), column)},
         .signals = full(slot)};
-    for (const std::optional<IndexId> index : source.operand.pixels)
-      copy.at.push_back(cx_.origin[*index]);
-    if (source.operand.pixels.empty())
-      copy.at.push_back(tiles.first_row());
+    at[roles_.channel] = b_.add(tiles.first_column(), column);
+    for (const nest::Linear &place : source.operand.place)
+      copy.at.push_back(linear(cx_, place, at));
     list.push_back(b_.tensor_copy(std::move(copy)));
   }
 }

@@ -45,7 +45,7 @@ private:
   ExprRef first_of(std::int64_t box);
 
   const schedule::StorePanel panel_;
-  const schedule::DataMap lies_;
+  const schedule::TileMap lies_;
   kernel::MapId map_{};
   BufferId buffer_{-1};
   ExprRef first_{}; // of this warp's boxes

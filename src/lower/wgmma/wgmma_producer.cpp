@@ -18,20 +18,14 @@ namespace {
 
 using kernel::MbarrierOp;
 
-// By place in WgmmaRing::copied.
-struct RingMaps {
-  std::vector<kernel::MapId> data; // none where warps gather it
-  std::vector<kernel::MapId> filter;
-};
-
 // The maps of what is copied for an input, each as `map_of` says of a product that reads it: of boxes
 // of so many rows, where the map does not say which.
 std::vector<kernel::MapId> declare(const Context &cx, int input,
-                                   schedule::DataMap (*map_of)(const schedule::Gemm &),
+                                   schedule::TileMap (*map_of)(const schedule::Gemm &),
                                    const char *name, std::int64_t rows, std::int64_t row_bytes) {
   std::vector<kernel::MapId> maps;
   for (const CopiedInput &copied : copied_inputs(cx, input)) {
-    schedule::DataMap map = map_of(gemm_of(copied.nest, cx.schedule));
+    schedule::TileMap map = map_of(gemm_of(copied.nest, cx.schedule));
     if (map.box.empty()) {
       map.box = {cx.gemm().tile.depth, rows};
       if (!map.is_im2col())
@@ -42,49 +36,35 @@ std::vector<kernel::MapId> declare(const Context &cx, int input,
   return maps;
 }
 
-RingMaps declare_maps(const Context &cx, const WgmmaCluster &cluster) {
-  const schedule::CoreRoles &roles = cx.gemm().roles;
-  const schedule::CoreTile &tile = cx.gemm().tile;
-  const std::int64_t rows = roles.data_turned ? tile.depth : tile.rows / cluster.columns();
-  RingMaps maps;
-  if (!has_loading_warps(cx.schedule))
-    maps.data =
-        declare(cx, roles.data, schedule::data_map, "data_map", rows, ring_row_bytes(cx.gemm()));
-  if (roles.data_turned)
-    maps.filter = declare(cx, roles.filter, schedule::turned_filter_map, "filter_map", tile.depth,
-                          tile.row_bytes());
-  else
-    maps.filter = {declare_map(cx, filter_map(cx.gemm()), "filter_map",
-                               cx.source_buffers[at(roles.filter)], tile.row_bytes())};
-  return maps;
+// Coordinates of a copy at `points`. Other output indices than those of a tile come last.
+std::vector<ExprRef> coordinates(const Context &cx, const schedule::TileMap &map,
+                                 Positions points) {
+  Positions outer(points.size(), cx.build.integer(0));
+  for (const IndexId i : cx.gemm().roles.grid)
+    std::swap(outer[i], points[i]);
+  std::vector<ExprRef> all;
+  for (const nest::Linear &place : map.place)
+    all.push_back(
+        cx.build.add(linear(cx, place, points), linear(cx, without_constant(place), outer)));
+  return all;
 }
 
-// Where row number `row` of an input's box begins in its map, at the index along which it is
-// contiguous 0; empty where the box has places of its own.
+// Of row number `row` of an input, at the index along which it is contiguous 0; empty where boxes have
+// places of their own.
 std::vector<ExprRef> row_base(const Context &cx, const WgmmaTiles &tiles,
-                              const schedule::DataMap &map, const std::vector<IndexId> &pixels,
+                              const schedule::TileMap &map, const std::vector<IndexId> &pixels,
                               ExprRef row, Stmts &list) {
-  if (!map.place.empty())
+  if (!map.box.empty())
     return {};
-  kernel::Builder &b = cx.build;
-  Positions positions = tiles.first_points();
-  std::vector<ExprRef> parts;
-  for (const nest::Linear &part : map.parts)
-    parts.push_back(linear(cx, part, positions));
-  std::vector<ExprRef> base{map.is_im2col() ? linear(cx, map.first, positions) : b.integer(0)};
+  Positions points = tiles.first_points();
   if (!map.is_im2col()) {
-    base.push_back(row);
-    base.insert(base.end(), parts.begin(), parts.end());
-    return base;
+    points[pixels.back()] = row;
+    return coordinates(cx, map, std::move(points));
   }
-  place_digits(cx, pixels, row, "p_", positions, list);
-  for (std::size_t d = 0; d < map.pixels.size(); ++d) {
-    const ExprRef pixel = map.pixels[d] ? positions[*map.pixels[d]] : b.integer(0);
-    const bool is_batch = d == map.steps.size();
-    base.push_back(is_batch
-                       ? b.add(pixel, parts.front())
-                       : named(b, list, "base", b.add(b.mul(pixel, map.steps[d]), map.lower[d])));
-  }
+  place_digits(cx, pixels, row, "p_", points, list);
+  std::vector<ExprRef> base = coordinates(cx, map, std::move(points));
+  for (std::size_t d = 1; d + 1 < base.size(); ++d)
+    base[d] = named(cx.build, list, "base", base[d]);
   return base;
 }
 
@@ -93,9 +73,15 @@ public:
   WgmmaProducer(Context &context, const WgmmaParts &parts)
       : GemmPart(context), cluster_(parts.tiles.cluster()), tiles_(parts.tiles), parts_(parts),
         ring_(parts.ring), data_ring_(parts.data_ring), data_(data_map(cx_.gemm())),
-        filter_(roles_.data_turned ? schedule::FilterMap{} : filter_map(cx_.gemm())),
-        turned_(roles_.data_turned ? turned_filter_map(cx_.gemm()) : schedule::DataMap{}),
-        maps_(declare_maps(cx_, cluster_)) {}
+        filter_(filter_map(cx_.gemm())) {
+    const std::int64_t rows = roles_.data_turned ? tile_.depth : tile_.rows / cluster_.columns();
+    maps_.resize(cx_.nest.inputs.size());
+    if (!has_loading_warps(cx_.schedule))
+      maps_[at(roles_.data)] = declare(cx_, roles_.data, schedule::data_map, "data_map", rows,
+                                       ring_row_bytes(cx_.gemm()));
+    maps_[at(roles_.filter)] = declare(cx_, roles_.filter, schedule::filter_map, "filter_map",
+                                       tile_.depth, tile_.row_bytes());
+  }
 
   // Windows and the filter come by warps of their own: neither waits for the other's ring, and a
   // fixed filter for no other kernel.
@@ -136,10 +122,8 @@ private:
   const WgmmaParts &parts_;
   const WgmmaRing &ring_;
   const WgmmaRing &data_ring_;
-  const schedule::DataMap data_;
-  const schedule::FilterMap filter_; // beside straight data
-  const schedule::DataMap turned_;   // the filter's beside turned data
-  const RingMaps maps_;
+  const schedule::TileMap data_, filter_;
+  std::vector<std::vector<kernel::MapId>> maps_; // by input and place in WgmmaRing::copied
   BufferId ahead_{-1}; // register: of how many steps to come the filter is copied already
 
   // Says what will come to a ring's buffer.
@@ -149,9 +133,8 @@ private:
 
   // The same box of all that is copied for an input.
   void copy_all(int input, kernel::TensorCopy copy, Stmts &list) {
-    const std::vector<kernel::MapId> &maps = input == roles_.data ? maps_.data : maps_.filter;
-    for (std::size_t k = 0; k < maps.size(); ++k) {
-      copy.map = maps[k];
+    for (std::size_t k = 0; k < maps_[at(input)].size(); ++k) {
+      copy.map = maps_[at(input)][k];
       copy.to.buffer = (input == roles_.data ? data_ring_ : ring_).copied(input)[k];
       list.push_back(b_.tensor_copy(copy));
     }
@@ -174,11 +157,12 @@ private:
         moved[roles_.depths[0]] = b_.add(points[roles_.depths[0]], i);
         moved[roles_.depth()] = integer(0);
       }
-      for (const nest::Linear &place : data_.place)
-        copy.at.push_back(linear(cx_, place, moved));
+      if (!data_.box.empty())
+        for (const nest::Linear &place : data_.place)
+          copy.at.push_back(linear(cx_, place, moved));
       if (const ExprRef first = tiles_.first_of_row(points))
         copy.at[0] = b_.sub(copy.at[0], b_.mul(first, block));
-      if (data_.place.empty())
+      if (data_.box.empty())
         copy.at[0] = b_.add(base[0], points[roles_.depth()]);
       for (const nest::Linear &tap : data_.taps)
         copy.offsets.push_back(linear(cx_, tap, points));
@@ -192,21 +176,20 @@ private:
     const std::int64_t panel = ring_.filter_elems() / filter_.panels;
     const ExprRef slice = b_.mul(cluster_.row(), panel / cluster_.rows());
     const ExprRef filter = b_.add(b_.mul(ring_.slot(), ring_.filter_elems()), slice);
-    const ExprRef first_column =
-        b_.add(tiles_.first_column(), b_.mul(cluster_.row(), tile_.columns / cluster_.rows()));
-    const ExprRef first_depth =
-        b_.add(points[roles_.depth()], b_.mul(cluster_.row(), tile_.depth / cluster_.rows()));
     for (std::int64_t i = 0; i < filter_.panels; ++i) {
+      Positions moved = points;
+      const std::int64_t cut =
+          (roles_.filter_turned ? tile_.depth : tile_.columns) / cluster_.rows();
+      const ExprRef slice_points = b_.mul(cluster_.row(), cut);
+      moved[roles_.channel] = b_.add(tiles_.first_column(), i * panel_columns(tile_));
+      ExprRef &along = moved[roles_.filter_turned ? roles_.depth() : roles_.channel];
+      along = b_.add(along, slice_points);
       kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, i * panel)},
-                              .map = maps_.filter.front(),
+                              .map = maps_[at(roles_.filter)].front(),
+                              .at = coordinates(cx_, filter_, std::move(moved)),
                               .signals = ring_.full(ring_.slot()),
                               .ranks = cluster_.share_filter()};
-      Positions moved = points;
-      moved[roles_.channel] = b_.add(tiles_.first_column(), i * panel_columns(tile_));
-      copy.at.assign(filter_.dims.size(), integer(0));
-      copy.at.front() = linear(cx_, filter_.first, moved);
-      const ExprRef column = b_.add(first_column, linear(cx_, filter_.parts, points));
-      copy.at.back() = roles_.filter_turned ? first_depth : b_.div(column, filter_.unit);
+      copy.at.back() = b_.div(copy.at.back(), filter_.unit);
       list.push_back(b_.tensor_copy(std::move(copy)));
     }
   }
@@ -255,7 +238,7 @@ private:
   }
 
   // One panel of a turned input, at the points at which `base` stands.
-  void copy_panel(ExprRef to, const schedule::DataMap &map, std::vector<ExprRef> base,
+  void copy_panel(ExprRef to, const schedule::TileMap &map, std::vector<ExprRef> base,
                   const TurnedPanel &panel, Stmts &list) {
     const bool is_data = &map == &data_;
     kernel::TensorCopy copy{.to = {ring_.data(), to},
@@ -290,7 +273,7 @@ private:
       list.push_back(tiles_.each_point([&](ExprRef point) {
         Stmts step;
         const auto data = row_base(cx_, tiles_, data_, roles_.depths, point, step);
-        const auto filter = row_base(cx_, tiles_, turned_, roles_.depths, point, step);
+        const auto filter = row_base(cx_, tiles_, filter_, roles_.depths, point, step);
         step.insert(step.end(), {ring_.wait_empty(), expect(ring_)});
         for (std::int64_t i = 0; i < data_panels; ++i) {
           const ExprRef panel = number(cluster_.column(), data_panels, i);
@@ -298,7 +281,7 @@ private:
                      {b_.add(tiles_.first_row(), b_.mul(panel, across)), {}}, step);
         }
         for (std::int64_t i = 0; i < filter_panels; ++i)
-          copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), turned_,
+          copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), filter_,
                      filter, panels[at(i)], step);
         step.push_back(ring_.advance());
         return b_.block(std::move(step));

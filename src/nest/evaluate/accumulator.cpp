@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nest/evaluate/accumulator.h"
+#include "nest/index.h"
 
 #include "nest/integer/checked.h"
 
 namespace tilefuse::nest {
 
 Linear accumulator_address(const Nest &nest) {
-  Linear address{0, std::vector<std::int64_t>(nest.indices.size(), 0)};
+  Linear address = still(nest);
   std::int64_t stride = 1;
   for (auto i = static_cast<std::size_t>(nest.output_indices); i-- > 0;) {
     address.coeff[i] = stride;

@@ -56,9 +56,9 @@ void put_own_type_first(const Producer &map, std::vector<int> &copied) {
     std::rotate(copied.begin(), own, own + 1);
 }
 
-bool is_same_box(const DataMap &a, const DataMap &b) {
+bool is_same_box(const TileMap &a, const TileMap &b) {
   return a.dims == b.dims && a.box == b.box && a.lower == b.lower && a.upper == b.upper &&
-         a.steps == b.steps && a.pixels == b.pixels;
+         a.steps == b.steps && a.place == b.place;
 }
 
 // Whether an extra's tiles are copied as the tensor's would be; `wrong` says why no map copies them.
@@ -76,8 +76,8 @@ bool copies_alike(const Group &group, const Gemm &gemm, const CoreFeed &feed, in
   const Gemm other_gemm = gemm_of(read, gemm.schedule);
   if (!gemm.is_wgmma() || has_loading_warps(gemm.schedule))
     return core_copy_elems(other_gemm, feed.input) == core_copy_elems(gemm, feed.input);
-  const auto map_of = feed.input == gemm.roles.data ? data_map : turned_filter_map;
-  const DataMap map = map_of(other_gemm);
+  const auto map_of = feed.input == gemm.roles.data ? data_map : filter_map;
+  const TileMap map = map_of(other_gemm);
   wrong = map.wrong;
   return map.wrong.empty() && is_same_box(map, map_of(gemm));
 }

@@ -40,7 +40,7 @@ constexpr std::int64_t kSwizzleRows = 8;
 constexpr std::int64_t kMostCluster = 4; // blocks that share tiles
 constexpr std::int64_t kMostParts = 8;   // blocks of a cluster on every device that has clusters
 
-// Channels that are dealt together: digits of FilterMap.
+// Channels that are dealt together: the unit of a filter's map.
 std::int64_t dealt(const Gemm &gemm) {
   const std::int64_t vec = gemm.run();
   if (gemm.core().swap_ab)
@@ -83,17 +83,18 @@ Reason wrong_order(const Gemm &gemm) {
 Reason wrong_tensor_copies(const Gemm &gemm) {
   if (!gemm.is_wgmma())
     return {};
-  const DataMap data = data_map(gemm);
+  const TileMap data = data_map(gemm);
   if (!data.wrong.empty())
     return data.wrong;
-  const bool is_turned = gemm.roles.data_turned;
-  const DataMap turned = is_turned ? turned_filter_map(gemm) : DataMap{};
-  std::string wrong = is_turned ? turned.wrong : filter_map(gemm).wrong;
+  const TileMap filter = filter_map(gemm);
+  if (!filter.wrong.empty())
+    return filter.wrong;
   // Where the depth is no dimension of its own, what follows a part's is another's.
-  const bool ends = is_turned ? !data.is_im2col() || !turned.is_im2col()
-                              : !data.is_im2col() && data.place.empty();
-  if (wrong.empty() && !ends && column_plan(gemm).products > 1)
-    wrong = overrun(gemm.roles.depth_points, gemm.tile.depth);
+  const bool ends = gemm.roles.data_turned ? !data.is_im2col() || !filter.is_im2col()
+                                           : !data.is_im2col() && data.box.empty();
+  if (ends || column_plan(gemm).products == 1)
+    return {};
+  const std::string wrong = overrun(gemm.roles.depth_points, gemm.tile.depth);
   return wrong.empty() ? Reason{} : wrong;
 }
 

@@ -21,7 +21,7 @@ public:
         data_(part_runs(gemm.nest, gemm.nest.inputs[at(gemm.roles.data)], gemm.roles.depth(),
                         gemm.roles.pixels, gemm.roles.walked)) {}
 
-  DataMap run() {
+  TileMap run() {
     map_.offset = data_.offset;
     add_depth();
     for (auto i = box_.indices.rbegin(); i != box_.indices.rend() && map_.wrong.empty(); ++i)
@@ -45,10 +45,7 @@ private:
   void add(const nest::Dim &dim, std::int64_t count, std::int64_t step = 1) {
     if (!map_.dims.empty())
       map_.steps.push_back(step);
-    map_.place.push_back(dim.at);
-    map_.dims.push_back(dim.size);
-    map_.strides.push_back(dim.stride);
-    map_.box.push_back(count);
+    map_.add(dim.size, dim.stride, dim.at, count);
     placed_.push_back(&dim);
     if (halo_stages(gemm_.schedule) > 0)
       widen(map_.place.back(), map_.box.back());
@@ -59,7 +56,7 @@ private:
   const nest::Operand data_;
   std::vector<const nest::Dim *> placed_;
   std::int64_t rows_ = 1; // of a window, of the dimensions so far
-  DataMap map_;
+  TileMap map_;
 
   // Lets the box hold what all taps read along a dimension, which starts at that of the lowest.
   void widen(nest::Linear &place, std::int64_t &count) {
@@ -187,7 +184,7 @@ std::optional<nest::Linear> first_of_row(const Gemm &gemm) {
   return first;
 }
 
-DataMap box_map(const Gemm &gemm) { return Boxer(gemm).run(); }
+TileMap box_map(const Gemm &gemm) { return Boxer(gemm).run(); }
 
 std::int64_t ring_row_bytes(const Gemm &gemm) {
   return in_panels(gemm.roles, gemm.schedule)

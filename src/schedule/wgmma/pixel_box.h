@@ -35,7 +35,7 @@ PixelBox pixel_box(const Gemm &gemm);
 std::optional<nest::Linear> first_of_row(const Gemm &gemm);
 
 // The map of that box, or of a window of all that taps read of it.
-DataMap box_map(const Gemm &gemm);
+TileMap box_map(const Gemm &gemm);
 
 // Of a row of data in the ring as copies leave it: the depth's, or that of neighbouring pixels'
 // blocks; and from a pixel to the next as the instruction reads them.

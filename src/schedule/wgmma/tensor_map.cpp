@@ -24,6 +24,14 @@ std::string off_chunks(std::int64_t apart, std::string_view what) {
 
 } // namespace
 
+void TileMap::add(std::int64_t points, std::int64_t stride, nest::Linear at, std::int64_t of_box) {
+  dims.push_back(points);
+  strides.push_back(stride);
+  place.push_back(std::move(at));
+  if (of_box > 0)
+    box.push_back(of_box);
+}
+
 bool moves(const nest::Dim &dim, const std::vector<IndexId> &indices, const Nest &nest) {
   return std::any_of(indices.begin(), indices.end(),
                      [&](IndexId i) { return dim.at.coeff[at(i)] != 0 && extent(nest, i) > 1; });
@@ -40,8 +48,7 @@ nest::Operand part_runs(const Nest &nest, nest::Operand operand, IndexId along,
       const std::int64_t apart = std::exchange(operand.dims[d].at.coeff[at(pixel)], 0);
       if (apart == 0)
         continue;
-      run.at = {.coeff = std::vector<std::int64_t>(nest.indices.size(), 0)};
-      run.at.coeff[at(pixel)] = 1;
+      run.at = nest::along(nest, pixel);
       run.size = extent(nest, pixel);
       run.stride = apart * operand.dims[d].stride;
       operand.dims.push_back(run);

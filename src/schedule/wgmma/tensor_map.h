@@ -23,14 +23,18 @@ struct TensorMap {
   bool is_im2col() const { return !lower.empty(); }
 };
 
-// How copies of an input's tiles address it.
-struct DataMap : TensorMap {
-  std::vector<std::optional<IndexId>> pixels; // im2col: the index of each dimension after the first
-  std::vector<nest::Linear> taps; // im2col: the offset in each dimension but the first and the last
-  std::vector<nest::Linear> parts; // by parts: added to im2col's last coordinate; a matrix's third…
-  nest::Linear first;              // im2col: added to the first coordinate
-  std::vector<nest::Linear> place; // boxes of pixels: the coordinate of the first in each dimension
-  nest::Linear row; // windows: where a pixel of the box lies for a tap, in rows of local memory
+// How copies of an operand's tiles address it.
+struct TileMap : TensorMap {
+  // The coordinate of a copy's first element in each dimension, by index; of pixels that are one
+  // number it stands at the last of them. Of im2col what taps add to it, in each dimension but the
+  // first and the last.
+  std::vector<nest::Linear> place = {}, taps = {};
+  // Of a window: where a pixel of the box lies for a tap, in rows of local memory.
+  nest::Linear row = {};
+  std::int64_t unit = 1;   // of a filter's last coordinate: channels that are dealt together
+  std::int64_t panels = 1; // of a filter: boxes of a tile
+  // A further dimension, of which a box has so many points; 0: who copies says how many.
+  void add(std::int64_t points, std::int64_t stride, nest::Linear at, std::int64_t of_box = 0);
 };
 // Limits of tensor copies (CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col).
 inline constexpr std::int64_t kMapAlign = 16; // bytes, of starts and strides

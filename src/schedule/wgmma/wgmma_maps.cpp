@@ -57,7 +57,7 @@ public:
         data_(part_runs(nest, nest.inputs[at(walk_.input)], walk_.along, walk_.pixels, walk_.taps)),
         flat_(nest::flat(nest.inputs[at(walk_.input)], nest.indices.size())) {}
 
-  DataMap run() {
+  TileMap run() {
     if (lies_as_matrix()) {
       matrix();
     } else if (std::vector<Side> sides; sort(sides)) {
@@ -78,16 +78,13 @@ private:
     return reason.has_value();
   }
   bool fail(IndexId index) { return fail(no_walk(nest_, index, "data")); }
-  nest::Linear nothing() const {
-    return {.coeff = std::vector<std::int64_t>(nest_.indices.size(), 0)};
-  }
 
   const Nest &nest_;
   const Walk walk_;
   const nest::Operand data_;
   const nest::Linear flat_;
   std::vector<const nest::Dim *> part_dims_; // that parts alone move
-  DataMap map_;
+  TileMap map_;
 
   bool lies_as_matrix() const {
     for (const nest::Dim &dim : data_.dims)
@@ -98,15 +95,12 @@ private:
 
   void matrix() {
     map_.offset = flat_.constant;
-    map_.dims = {extent(nest_, walk_.along), points_of(nest_, walk_.pixels)};
-    map_.strides = {1, flat_.coeff[at(walk_.pixels.back())]};
+    map_.add(extent(nest_, walk_.along), 1, still(nest_));
+    map_.add(points_of(nest_, walk_.pixels), flat_.coeff[at(walk_.pixels.back())],
+             nest::along(nest_, walk_.pixels.back()));
     for (const IndexId part : walk_.parts)
-      if (flat_.coeff[at(part)] != 0) {
-        map_.dims.push_back(extent(nest_, part));
-        map_.strides.push_back(flat_.coeff[at(part)]);
-        map_.parts.push_back(nothing());
-        map_.parts.back().coeff[at(part)] = 1;
-      }
+      if (flat_.coeff[at(part)] != 0)
+        map_.add(extent(nest_, part), flat_.coeff[at(part)], nest::along(nest_, part));
   }
 
   bool place(const nest::Dim &dim, std::vector<Side> &sides) {
@@ -160,24 +154,24 @@ private:
     const nest::Linear &subscript = side.dim->at;
     const std::int64_t step = !side.pixel ? 1 : subscript.coeff[*side.pixel];
     const std::int64_t count = !side.pixel ? 1 : extent(nest_, *side.pixel);
-    nest::Linear tap = nothing();
+    nest::Linear tap = still(nest_);
     std::int64_t lower = subscript.constant;
     for (const IndexId i : walk_.taps) {
       tap.coeff[at(i)] = subscript.coeff[at(i)];
       lower += std::min<std::int64_t>(0, subscript.coeff[at(i)]) * (extent(nest_, i) - 1);
     }
     tap.constant = subscript.constant - lower;
-    map_.dims.push_back(side.dim->size);
-    map_.strides.push_back(side.dim->stride);
+    nest::Linear first = side.pixel ? nest::along(nest_, *side.pixel, step) : still(nest_);
+    first.constant = lower;
+    map_.add(side.dim->size, side.dim->stride, std::move(first));
     map_.lower.push_back(lower);
     map_.upper.push_back(lower + (count - 1) * step - (side.dim->size - 1));
     map_.steps.push_back(step);
-    map_.pixels.push_back(side.pixel);
     map_.taps.push_back(std::move(tap));
   }
 
   // Parts around the last dimension, of `size` times `stride`, become one with it.
-  bool take_parts(std::int64_t &size, std::int64_t &stride) {
+  bool take_parts(std::int64_t &size, std::int64_t &stride, nest::Linear &last) {
     for (const nest::Dim *dim : part_dims_) {
       const std::int64_t inside = size;
       if (size > 1 && dim->stride != size * stride)
@@ -185,19 +179,18 @@ private:
       stride = size > 1 ? stride : dim->stride;
       size *= dim->size;
       for (const IndexId part : walk_.parts)
-        map_.parts.back().coeff[at(part)] += dim->at.coeff[at(part)] * inside;
+        last.coeff[at(part)] += dim->at.coeff[at(part)] * inside;
     }
     return part_dims_.size() <= 1 || fail(walk_.parts.back());
   }
 
   // Parts may move the contiguous dimension too, as groups of channels do.
   void take_first() {
-    map_.first = nothing();
     for (const nest::Dim &dim : data_.dims)
       for (const IndexId part : walk_.parts)
         if (dim.at.coeff[at(walk_.along)] != 0) {
           const std::int64_t apart = dim.at.coeff[at(part)] * dim.stride;
-          map_.first.coeff[at(part)] = apart;
+          map_.place[0].coeff[at(part)] = apart;
           map_.dims[0] += apart * (extent(nest_, part) - 1);
           if (extent(nest_, part) > 1 && map_.wrong.empty())
             map_.wrong = misaligned(std::abs(apart), size_of(nest_, walk_.input), "data");
@@ -206,9 +199,8 @@ private:
 
   void image(std::vector<Side> sides) {
     map_.offset = data_.offset;
-    map_.dims = {extent(nest_, walk_.along)};
+    map_.add(extent(nest_, walk_.along), 1, still(nest_));
     take_first();
-    map_.strides = {1};
     const bool has_batch = sides.size() > 1 && is_batch(sides.back());
     const Side batch = has_batch ? sides.back() : Side{};
     if (has_batch)
@@ -222,19 +214,17 @@ private:
     }
     std::int64_t size = 1;
     std::int64_t stride = map_.strides.back();
-    map_.parts.assign(1, nothing());
+    nest::Linear last = has_batch ? nest::along(nest_, *batch.pixel) : still(nest_);
     if (has_batch) {
       const bool is_cut = moves(*batch.dim, walk_.parts, nest_);
       size = is_cut ? batch.dim->size : extent(nest_, *batch.pixel);
       stride = batch.dim->stride;
       for (const IndexId part : walk_.parts)
-        map_.parts.back().coeff[at(part)] = batch.dim->at.coeff[at(part)];
+        last.coeff[at(part)] = batch.dim->at.coeff[at(part)];
     }
-    if (!take_parts(size, stride))
+    if (!take_parts(size, stride, last))
       return;
-    map_.dims.push_back(size);
-    map_.strides.push_back(stride);
-    map_.pixels.push_back(batch.pixel);
+    map_.add(size, stride, std::move(last));
     check_image();
   }
 
@@ -266,19 +256,6 @@ Digits digits_of(const Schedule &schedule, std::int64_t vec) {
   return vec == 2 ? Digits{} : Digits{{2, 1}, {4, vec}, {vec / 2, 2}};
 }
 
-void deal(FilterMap &map, std::int64_t channels, std::int64_t stride, const Digits &digits,
-          std::int64_t columns) {
-  for (const auto &[count, apart] : digits) {
-    map.unit *= count;
-    map.dims.push_back(count);
-    map.strides.push_back(apart * stride);
-    map.box.push_back(count);
-  }
-  map.dims.push_back(channels / map.unit);
-  map.strides.push_back(map.unit * stride);
-  map.box.push_back(columns / map.unit);
-}
-
 // The index that is no digit of a number of rows of the filter, as channels, parts of them and
 // blocks of the depth have to be.
 std::optional<IndexId> unnumbered(const Nest &nest, const CoreRoles &roles,
@@ -301,7 +278,7 @@ std::optional<IndexId> unnumbered(const Nest &nest, const CoreRoles &roles,
 
 } // namespace
 
-DataMap data_map(const Gemm &gemm) {
+TileMap data_map(const Gemm &gemm) {
   if (has_loading_warps(gemm.schedule) && !has_box(gemm))
     return {};
   if (gemm.roles.data_turned)
@@ -322,18 +299,17 @@ DataMap data_map(const Gemm &gemm) {
       .run();
 }
 
-DataMap turned_filter_map(const Gemm &gemm) {
-  const ColumnPlan plan = column_plan(gemm);
-  return Mapper(gemm.nest, {.input = gemm.roles.filter,
-                            .along = gemm.roles.channel,
-                            .pixels = gemm.roles.depths,
-                            .taps = plan.taps,
-                            .parts = plan.parts,
-                            .rows = gemm.tile.depth})
-      .run();
-}
-
-FilterMap filter_map(const Gemm &gemm) {
+TileMap filter_map(const Gemm &gemm) {
+  if (gemm.roles.data_turned) {
+    const ColumnPlan plan = column_plan(gemm);
+    return Mapper(gemm.nest, {.input = gemm.roles.filter,
+                              .along = gemm.roles.channel,
+                              .pixels = gemm.roles.depths,
+                              .taps = plan.taps,
+                              .parts = plan.parts,
+                              .rows = gemm.tile.depth})
+        .run();
+  }
   const bool packed = is_packed(gemm.schedule.fills[at(gemm.roles.filter)]);
   const std::int64_t sharers = gemm.schedule.tiles.cluster_m;
   const Source source = source_of(gemm.nest, gemm.schedule, gemm.roles.filter);
@@ -344,53 +320,55 @@ FilterMap filter_map(const Gemm &gemm) {
     reach += flat.coeff[i] * (extent(gemm.nest, i) - 1);
   if (flat.coeff[gemm.roles.channel] == 0)
     return {{.wrong = no_walk(gemm.nest, gemm.roles.channel, "filter")}};
-  FilterMap map{{.offset = flat.constant}, flat};
-  map.first.constant = 0;
-  map.parts = {.coeff = std::vector<std::int64_t>(gemm.nest.indices.size(), 0)};
+  TileMap map{{.offset = flat.constant}};
+  const bool is_turned = gemm.roles.filter_turned;
+  nest::Linear first = flat; // coordinate of what is contiguous
+  first.constant = 0;
+  nest::Linear last = along(gemm.nest, is_turned ? gemm.roles.depth() : gemm.roles.channel);
   std::int64_t channels = gemm.roles.channel_points;
   const std::int64_t across = flat.coeff[at(gemm.roles.channel)];
-  const std::int64_t down = flat.coeff[at(gemm.roles.depth())];
-  const std::int64_t length =
-      reach + (gemm.roles.filter_turned ? channels : gemm.roles.depth_points);
+  const std::int64_t length = reach + (is_turned ? channels : gemm.roles.depth_points);
   if (const std::optional<IndexId> index = unnumbered(gemm.nest, gemm.roles, flat))
     map.wrong = no_walk(gemm.nest, *index, "filter");
   for (const IndexId part : gemm.roles.grid) {
-    const std::int64_t apart = std::exchange(map.first.coeff[at(part)], 0) / across;
-    map.parts.coeff[at(part)] = apart;
-    channels += apart * (extent(gemm.nest, part) - 1);
+    last.coeff[at(part)] = std::exchange(first.coeff[at(part)], 0) / across;
+    channels += last.coeff[at(part)] * (extent(gemm.nest, part) - 1);
   }
   for (const IndexId i : gemm.roles.walked)
     if (std::string wrong = misaligned(flat.coeff[at(i)], gemm.tile.elem_bytes, "filter");
         !wrong.empty())
       map.wrong = std::move(wrong);
-  map.dims = {length};
-  map.strides = {1};
-  if (gemm.roles.filter_turned) {
-    map.first.coeff[at(gemm.roles.depth())] = 0;
+  if (is_turned) {
+    first.coeff[at(gemm.roles.depth())] = 0;
     map.panels = gemm.tile.columns * gemm.tile.elem_bytes / kPanelBytes;
-    map.box = {kPanelBytes / gemm.tile.elem_bytes, gemm.tile.depth / sharers};
-    map.dims.push_back(gemm.roles.depth_points);
-    map.strides.push_back(down);
+    map.add(length, 1, std::move(first), kPanelBytes / gemm.tile.elem_bytes);
+    map.add(gemm.roles.depth_points, flat.coeff[at(gemm.roles.depth())], std::move(last),
+            gemm.tile.depth / sharers);
   } else {
     for (const IndexId i : gemm.roles.channels)
-      map.first.coeff[at(i)] = 0;
-    map.box = {gemm.tile.depth};
-    deal(map, channels, across, digits_of(gemm.schedule, gemm.run()), gemm.tile.columns / sharers);
+      first.coeff[at(i)] = 0;
+    map.add(length, 1, std::move(first), gemm.tile.depth);
+    for (const auto &[count, apart] : digits_of(gemm.schedule, gemm.run())) {
+      map.unit *= count;
+      map.add(count, apart * across, still(gemm.nest), count);
+    }
     for (const IndexId part : gemm.roles.grid)
-      if (auto wrong = outside({"grid.channels", map.parts.coeff[at(part)], 0, kNoEnd, map.unit}))
+      if (auto wrong = outside({"grid.channels", last.coeff[at(part)], 0, kNoEnd, map.unit}))
         map.wrong = *std::move(wrong);
+    map.add(channels / map.unit, map.unit * across, std::move(last),
+            gemm.tile.columns / sharers / map.unit);
     // What follows the depth of a tap is the next tap, which zeros of the data do not always undo.
     if (reach > 0 && !packed && map.wrong.empty())
       map.wrong = overrun(gemm.roles.depth_points, gemm.tile.depth);
   }
   map.wrong = unfit(map, gemm.tile.elem_bytes, "filter");
-  std::int64_t last = map.offset;
+  std::int64_t end = map.offset;
   for (std::size_t i = 0; i < map.dims.size(); ++i)
-    last += (map.dims[i] - 1) * map.strides[i];
+    end += (map.dims[i] - 1) * map.strides[i];
   const std::int64_t elems =
       packed ? pack_layout(gemm.nest, gemm.schedule, gemm.roles.filter).elems
              : gemm.nest.slots[gemm.nest.inputs[at(gemm.roles.filter)].slot].elems;
-  if (map.wrong.empty() && last >= elems)
+  if (map.wrong.empty() && end >= elems)
     map.wrong = no_walk(gemm.nest, gemm.roles.channel, "filter");
   return map;
 }

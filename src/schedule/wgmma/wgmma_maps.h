@@ -8,20 +8,10 @@
 namespace tilefuse::schedule {
 
 // Of data that warps gather: none.
-DataMap data_map(const Gemm &gemm);
-// Of a filter beside data that is turned as well.
-DataMap turned_filter_map(const Gemm &gemm);
-
-// How copies of the tiles of a filter beside straight data address it: the first coordinate is a
-// linear function of reduced indices, and of the channel if the filter is turned; the last is in
-// units of `unit` channels, or of the depth if turned. With clusters the box is what one block of
-// those that share the filter copies.
-struct FilterMap : TensorMap {
-  nest::Linear first;
-  nest::Linear parts; // channels before a part's first
-  std::int64_t unit = 1;
-  std::int64_t panels = 1; // boxes of a tile
-};
-FilterMap filter_map(const Gemm &gemm);
+TileMap data_map(const Gemm &gemm);
+// Of a straight filter rows are dealt, so that the last coordinate is in units of channels; of a turned
+// one a tile is panels of channels. With clusters a box is what one block of those that share the
+// filter copies.
+TileMap filter_map(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

@@ -65,30 +65,27 @@ std::optional<std::int64_t> matrix_stride(const Nest &nest, const nest::Operand 
 }
 
 // How panels are copied of a tensor that lies as results do: as one matrix of points, as boxes of
-// pixels where tiles are, or as an image, whose pixels an im2col map walks.
-DataMap panel_map(const Gemm &gemm, const nest::Operand &operand) {
+// pixels where tiles are, in panels of so many columns, or as an image, whose pixels an im2col map
+// walks.
+TileMap panel_map(const Gemm &gemm, const nest::Operand &operand, std::int64_t columns) {
   const nest::Linear flat = nest::flat(operand, gemm.nest.indices.size());
-  DataMap map{{.offset = flat.constant, .dims = {gemm.roles.channel_points}, .strides = {1}}};
+  TileMap map{{.offset = flat.constant}};
+  map.add(gemm.roles.channel_points, 1, along(gemm.nest, gemm.roles.channel), columns);
   const bool is_boxed = has_box(gemm);
   if (const auto row = matrix_stride(gemm.nest, operand, gemm.roles); row && !is_boxed) {
-    map.dims.push_back(gemm.roles.points);
-    map.strides.push_back(*row);
+    map.add(gemm.roles.points, *row, along(gemm.nest, gemm.roles.pixels.back()), gemm.core().rows);
     return map;
   }
   const PixelBox box = pixel_box(gemm);
-  for (std::size_t i = box.indices.size(); i-- > 0;) {
-    const IndexId index = box.indices[i];
-    if (is_boxed && extent(gemm.nest, index) == 1 && box.sizes[i] == 1)
-      continue;
-    map.pixels.emplace_back(index);
-    map.dims.push_back(extent(gemm.nest, index));
-    map.strides.push_back(flat.coeff[index]);
-  }
-  const std::size_t spatial = is_boxed ? 0 : map.pixels.size() - 1;
+  for (std::size_t i = box.indices.size(); i-- > 0;)
+    if (const IndexId index = box.indices[i];
+        !is_boxed || extent(gemm.nest, index) > 1 || box.sizes[i] > 1)
+      map.add(extent(gemm.nest, index), flat.coeff[index], along(gemm.nest, index), box.sizes[i]);
+  const std::size_t spatial = is_boxed ? 0 : map.dims.size() - 2;
   map.lower.assign(spatial, 0);
   map.upper.assign(spatial, 0);
   map.steps.assign(spatial, 1);
-  if (flat.coeff[gemm.roles.channel] != 1 || map.pixels.empty() || (spatial == 0) != is_boxed ||
+  if (flat.coeff[gemm.roles.channel] != 1 || map.dims.size() < 2 || (spatial == 0) != is_boxed ||
       spatial > at(kMostSpatial))
     map.wrong = kNoMatrix;
   return map;
@@ -109,8 +106,9 @@ StorePanel store_panel(const Gemm &gemm) {
   return panel;
 }
 
-DataMap result_map(const Gemm &gemm) {
-  DataMap map = panel_map(gemm, gemm.nest.out);
+TileMap result_map(const Gemm &gemm) {
+  TileMap map = panel_map(gemm, gemm.nest.out, store_panel(gemm).columns);
+  map.box = {map.box.front(), store_panel(gemm).rows};
   map.wrong = unfit(map, size_bytes(type_of(gemm.nest, gemm.nest.out)), "result");
   return map;
 }
@@ -126,12 +124,8 @@ std::vector<AheadOperand> ahead_operands(const Gemm &gemm) {
     const std::int64_t columns = exchanges(gemm) ? kPanelColumns : panel_columns(gemm, size);
     if (!is_panel(gemm, columns, size))
       continue;
-    AheadOperand operand{panel_map(gemm, gemm.nest.extras[i]), static_cast<int>(i), columns, size};
-    operand.box = {columns};
-    for (const std::optional<IndexId> pixel : operand.pixels)
-      operand.box.push_back(gemm.schedule.splits[*pixel].tile);
-    if (operand.pixels.empty())
-      operand.box.push_back(gemm.core().rows);
+    AheadOperand operand{panel_map(gemm, gemm.nest.extras[i], columns), static_cast<int>(i),
+                         columns, size};
     if (!operand.is_im2col() && unfit(operand, size, "operand").empty())
       found.push_back(std::move(operand));
   }
@@ -145,7 +139,7 @@ std::optional<std::string> wrong_store(const Gemm &gemm) {
   if (gemm.roles.data_turned || gemm.roles.channels.size() != 1 ||
       column_plan(gemm).products != 1 || has_box(gemm))
     return std::string(kNoMatrix);
-  const DataMap map = result_map(gemm);
+  const TileMap map = result_map(gemm);
   if (!map.wrong.empty())
     return map.wrong;
   // Of 108 channels in boxes of 64, an H200 writes what is beyond them too, where an image has

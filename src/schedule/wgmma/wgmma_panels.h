@@ -43,12 +43,12 @@ struct StorePanel {
 };
 StorePanel store_panel(const Gemm &gemm);
 
-// The map by which they do: of a matrix, or im2col with the index of each dimension after the
+// The map by which they do: of a matrix, or im2col with a pixel index in each dimension after the
 // first.
-DataMap result_map(const Gemm &gemm);
+TileMap result_map(const Gemm &gemm);
 
 // An operand of post-ops, the map that copies panels of its tiles, and these.
-struct AheadOperand : DataMap {
+struct AheadOperand : TileMap {
   int extra = 0;
   std::int64_t columns = 0; // of a panel
   std::int64_t elem_bytes = 0;

@@ -25,7 +25,7 @@ constexpr std::int64_t kMostReads = 48;
 constexpr std::int64_t kMostReadsOfFour = 24;
 
 // Every other dimension is one of the copy's, which a box of the window has.
-bool has_lines(const nest::Operand &data, const nest::Nest &copy, const DataMap &map,
+bool has_lines(const nest::Operand &data, const nest::Nest &copy, const TileMap &map,
                const SpreadPlan &plan) {
   const std::vector<int> dims = poly::match_runs(data, copy).value();
   for (int d = 0; d < static_cast<int>(data.dims.size()); ++d)

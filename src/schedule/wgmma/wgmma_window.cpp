@@ -49,7 +49,7 @@ Reach reach_of(const Nest &nest, const CoreRoles &roles, IndexId pixel) {
 } // namespace
 
 std::int64_t window_rows(const Gemm &gemm) {
-  const DataMap map = data_map(gemm);
+  const TileMap map = data_map(gemm);
   if (map.box.empty())
     return 0;
   return std::accumulate(map.box.begin() + 1, map.box.end(), std::int64_t{1}, std::multiplies<>());
@@ -89,7 +89,7 @@ std::optional<std::string> wrong_window(const Gemm &gemm) {
   if (Reason reason = wrong_pipes(gemm))
     return reason;
   const PixelBox box = pixel_box(gemm);
-  const DataMap map = data_map(gemm);
+  const TileMap map = data_map(gemm);
   if (!map.wrong.empty())
     return map.wrong;
   const std::int64_t lines = window_unit(gemm.schedule) / kWindowPixels; // of an instruction
