@@ -98,10 +98,9 @@ void add_barriers(const Gemm &gemm, const Fed &fed, Buffers &list) {
   // Full and empty; and ready, where its buffers are mapped or dealt.
   const auto of_ring = [](std::int64_t count, bool is_made) { return (is_made ? 3 : 2) * count; };
   const bool has_windows = halo_stages(gemm.schedule) > 0;
-  const bool is_ordered = gemm.schedule.roles.math.instances > 1 && !has_resident(gemm.schedule);
   add(LocalUse::RingBarriers, "barriers",
       of_ring(step_stages(gemm.schedule), deals_kept_filter(gemm) || (has_feeds && !has_windows)) +
-          (is_ordered ? kTurnBarriers : 0));
+          (multiplies_in_turn(gemm.schedule) ? kTurnBarriers : 0));
   if (has_windows)
     add(LocalUse::WindowBarriers, "window_barriers",
         of_ring(halo_stages(gemm.schedule), has_feeds));

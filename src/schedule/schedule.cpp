@@ -89,6 +89,10 @@ bool has_resident(const Schedule &schedule) {
                      [](const Pipe &pipe) { return pipe.footprint == Footprint::Resident; });
 }
 
+bool multiplies_in_turn(const Schedule &schedule) {
+  return schedule.roles.math.instances > 1 && !has_resident(schedule);
+}
+
 bool has_loading_warps(const Schedule &schedule) {
   return has_core(schedule) && is_wgmma(*schedule.core.op) &&
          std::any_of(schedule.pipes.begin(), schedule.pipes.end(),

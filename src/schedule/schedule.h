@@ -235,6 +235,8 @@ int step_stages(const Schedule &schedule);
 void set_step_stages(Schedule &schedule, int stages);
 // Whether an input of a matrix instruction is copied once, with all its steps.
 bool has_resident(const Schedule &schedule);
+// Whether groups that take tiles in turn multiply one behind the other; beside a resident filter at once.
+bool multiplies_in_turn(const Schedule &schedule);
 // Whether warps bring an input of wgmma by asynchronous copies.
 bool has_loading_warps(const Schedule &schedule);
 

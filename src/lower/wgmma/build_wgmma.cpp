@@ -34,10 +34,10 @@ public:
   explicit WgmmaLoops(Context &context)
       : GemmPart(context), core_(cx_.schedule.core), cluster_(b_, cx_.schedule.tiles),
         tiles_(cx_, cluster_), pixel_bytes_(pixel_bytes(cx_.gemm())),
-        feeds_(cx_.members.resolved.feeds), ring_(cx_, cluster_, shape_of_ring()),
-        in_window_(data_map(cx_.gemm()).row), join_(cx_, cluster_, tiles_.most()) {
+        ring_(cx_, cluster_, RingUse::Steps), in_window_(data_map(cx_.gemm()).row),
+        join_(cx_, cluster_, tiles_.most()) {
     if (halo_stages(cx_.schedule) > 0)
-      windows_.emplace(cx_, cluster_, shape_of_windows());
+      windows_.emplace(cx_, cluster_, RingUse::Windows);
   }
 
   StmtRef build() {
@@ -76,14 +76,8 @@ public:
 
 private:
   using List = std::vector<StmtRef>;
-  std::int64_t gatherers() const { // warps
-    return has_loading_warps(cx_.schedule) ? schedule::kGroupWarps : 0;
-  }
   const WgmmaRing &data_ring() const { return windows_ ? *windows_ : ring_; }
-  // Groups multiply in turn.
-  bool is_ordered() const {
-    return cx_.schedule.roles.math.instances > 1 && !has_resident(cx_.schedule);
-  }
+  bool is_ordered() const { return multiplies_in_turn(cx_.schedule); }
   // Bytes and elements of the ring from a row of an input, or a pixel, to the next.
   std::int64_t row_bytes(int input) const {
     return input == roles_.data ? pixel_bytes_ : tile_.row_bytes();
@@ -95,7 +89,6 @@ private:
   WgmmaTiles tiles_;
   std::optional<ResultBoxes> boxes_; // where results leave in boxes
   const std::int64_t pixel_bytes_;   // of data in the ring, or a window
-  const std::vector<schedule::CoreFeed> feeds_;
   WgmmaRing ring_;
   std::optional<WgmmaRing> windows_;
   const nest::Linear in_window_;     // the row of a window that a pixel of the box is for a tap
@@ -297,29 +290,6 @@ private:
     if (boxes_)
       all.push_back(boxes_->end());
     return b_.block(std::move(all));
-  }
-
-  RingShape shape_of_ring() const {
-    const std::int64_t data =
-        halo_stages(cx_.schedule) > 0 ? 0 : tile_.rows * tile_.spread * tile_.depth;
-    return {.count = step_stages(cx_.schedule),
-            .data_elems = data,
-            .data_copied = has_loading_warps(cx_.schedule) ? 0 : data,
-            .filter_elems = tile_.columns * tile_.depth,
-            .has_turns = is_ordered(),
-            .is_kept = has_resident(cx_.schedule),
-            .is_dealt = deals_kept_filter(cx_.gemm()),
-            .gatherers = halo_stages(cx_.schedule) > 0 ? 0 : gatherers(),
-            .feeds = halo_stages(cx_.schedule) > 0 ? std::vector<schedule::CoreFeed>{} : feeds_};
-  }
-
-  RingShape shape_of_windows() const {
-    return {.count = halo_stages(cx_.schedule),
-            .data_elems = window_elems(cx_.gemm()),
-            .data_copied =
-                has_loading_warps(cx_.schedule) ? 0 : window_rows(cx_.gemm()) * tile_.depth,
-            .gatherers = gatherers(),
-            .feeds = feeds_};
   }
 };
 

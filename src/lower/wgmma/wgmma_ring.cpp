@@ -6,30 +6,45 @@
 #include "lower/expressions.h"
 #include "lower/members.h"
 #include "schedule/wgmma/wgmma_tiles.h"
+#include "schedule/wgmma/wgmma_window.h"
 
 namespace tilefuse::lower {
 
-WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape shape)
-    : GemmPart(context), cluster_(cluster), shape_(std::move(shape)), count_(shape_.count),
-      takes_turns_(shape_.has_turns), knows_before_(!shape_.is_kept),
+WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingUse use)
+    : GemmPart(context), cluster_(cluster),
+      count_(use == RingUse::Windows ? halo_stages(cx_.schedule) : step_stages(cx_.schedule)),
+      holds_data_((use == RingUse::Windows) == (halo_stages(cx_.schedule) > 0)),
+      takes_turns_(use == RingUse::Steps && multiplies_in_turn(cx_.schedule)),
+      knows_before_(use == RingUse::Windows || !has_resident(cx_.schedule)),
+      is_dealt_(use == RingUse::Steps && deals_kept_filter(cx_.gemm())),
       warps_(tile_.warps() * schedule::kGroupWarps),
-      mappers_(shape_.is_dealt        ? 1
-               : shape_.feeds.empty() ? 0
-                                      : schedule::kGroupWarps) {
+      gatherers_(holds_data_ && has_loading_warps(cx_.schedule) ? schedule::kGroupWarps : 0) {
   using schedule::LocalUse;
-  if (shape_.data_elems > 0)
+  const auto elems = [&](BufferId buffer) { return b_.kernel()[buffer].elems / count_; };
+  if (holds_data_) {
     data_ = declare_local(context, LocalUse::Data);
-  if (shape_.filter_elems > 0)
+    data_elems_ = elems(data_);
+    data_copied_ = gatherers_ > 0            ? 0
+                   : use == RingUse::Windows ? window_rows(cx_.gemm()) * tile_.depth
+                                             : data_elems_;
+  }
+  if (use == RingUse::Steps) {
     filter_ = declare_local(context, LocalUse::Filter);
+    filter_elems_ = elems(filter_);
+  }
   copied_.resize(context.nest.inputs.size());
   copied_[at(roles_.data)] = {data_};
   copied_[at(roles_.filter)] = {filter_};
-  for (const schedule::CoreFeed &feed : shape_.feeds) {
-    const LocalUse use = feed.input == roles_.data ? LocalUse::Data : LocalUse::Filter;
-    for (std::size_t k = 1; k < feed.copied.size(); ++k, beside_elems_ += copied_elems(feed.input))
-      copied_[at(feed.input)].push_back(declare_local(context, use, static_cast<int>(k)));
+  const bool has_feeds = holds_data_ && !cx_.members.resolved.feeds.empty();
+  mappers_ = is_dealt_ ? 1 : has_feeds ? schedule::kGroupWarps : 0;
+  for (const schedule::CoreFeed &feed : cx_.members.resolved.feeds) {
+    const LocalUse input = feed.input == roles_.data ? LocalUse::Data : LocalUse::Filter;
+    for (std::size_t k = 1; holds_data_ && k < feed.copied.size(); ++k) {
+      copied_[at(feed.input)].push_back(declare_local(context, input, static_cast<int>(k)));
+      beside_elems_ += copied_elems(feed.input);
+    }
   }
-  const bool is_all = shape_.filter_elems > 0; // or that of windows
+  const bool is_all = use == RingUse::Steps;
   barriers_ = declare_local(context, is_all ? LocalUse::RingBarriers : LocalUse::WindowBarriers);
   place_ = new_place(is_all ? "place" : "window_place");
 }
@@ -61,14 +76,14 @@ StmtRef WgmmaRing::wait_full() const {
 }
 
 StmtRef WgmmaRing::wait() const {
-  Stmts list = {shape_.is_dealt ? nullptr : wait_full()}; // who deals has waited
+  Stmts list = {is_dealt_ ? nullptr : wait_full()}; // who deals has waited
   if (mappers_ > 0)
     list.push_back(b_.mbarrier({kernel::MbarrierOp::Wait, ready(slot()), parity()}));
   return b_.block(std::move(list));
 }
 
 StmtRef WgmmaRing::wait_dealt() const {
-  if (!shape_.is_dealt)
+  if (!is_dealt_)
     return nullptr;
   const kernel::LocalRef last = ready(b_.integer(count_ - 1));
   return b_.mbarrier({kernel::MbarrierOp::Wait, last, b_.integer(0)});
@@ -93,7 +108,7 @@ StmtRef WgmmaRing::let_go() const {
 
 StmtRef WgmmaRing::init() const {
   Stmts list;
-  const std::int64_t arrivals = shape_.gatherers + (bytes() > 0 ? 1 : 0);
+  const std::int64_t arrivals = gatherers_ + (bytes() > 0 ? 1 : 0);
   for (std::int64_t i = 0; i < count_; ++i) {
     list.push_back(
         b_.mbarrier({kernel::MbarrierOp::Init, full(b_.integer(i)), b_.integer(arrivals)}));

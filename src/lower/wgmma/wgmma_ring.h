@@ -13,22 +13,13 @@
 
 namespace tilefuse::lower {
 
-// What a buffer holds, in elements, and how many there are.
-struct RingShape {
-  std::int64_t count = 0;
-  std::int64_t data_elems = 0;  // 0: none of the input
-  std::int64_t data_copied = 0; // of them
-  std::int64_t filter_elems = 0;
-  bool has_turns = false;                // groups that take tiles in turn wait for each other here
-  bool is_kept = false;                  // filled once, and never let go of
-  bool is_dealt = false;                 // a warp deals its filter before others read it
-  std::int64_t gatherers = 0;            // warps that fill it beside tensor copies
-  std::vector<schedule::CoreFeed> feeds; // maps that are evaluated in it
-};
+// What a buffer holds: both inputs of a step, or the filter alone beside windows, which have another
+// ring.
+enum class RingUse { Steps, Windows };
 
 class WgmmaRing : GemmPart {
 public:
-  WgmmaRing(Context &context, const WgmmaCluster &cluster, RingShape shape);
+  WgmmaRing(Context &context, const WgmmaCluster &cluster, RingUse use);
 
   // The same ring where the same work-items stand at another buffer as well, which they fill.
   WgmmaRing beside(const std::string &name) const;
@@ -39,13 +30,13 @@ public:
   // Of an input: its own, then those of what a map reads beside (schedule/mma/core_feeds.h).
   const std::vector<BufferId> &copied(int input) const { return copied_[at(input)]; }
   // Elements of one buffer.
-  std::int64_t data_elems() const { return shape_.data_elems; }
-  std::int64_t filter_elems() const { return shape_.filter_elems; }
+  std::int64_t data_elems() const { return data_elems_; }
+  std::int64_t filter_elems() const { return filter_elems_; }
   std::int64_t elems(int input) const {
     return input == roles_.data ? data_elems() : filter_elems();
   }
   std::int64_t bytes() const {
-    return (shape_.data_copied + filter_elems() + beside_elems_) * tile_.elem_bytes;
+    return (data_copied_ + filter_elems_ + beside_elems_) * tile_.elem_bytes;
   }
 
   // By one work-item, before a barrier of the block.
@@ -82,7 +73,7 @@ public:
 
 private:
   std::int64_t copied_elems(int input) const {
-    return input == roles_.data ? shape_.data_copied : filter_elems();
+    return input == roles_.data ? data_copied_ : filter_elems_;
   }
   static constexpr std::int64_t kSlot = 0;
   static constexpr std::int64_t kParity = 1;
@@ -95,12 +86,15 @@ private:
   ExprRef state(std::int64_t which) const { return b_.load(place_, which); }
 
   const WgmmaCluster &cluster_;
-  const RingShape shape_;
   const std::int64_t count_;
+  const bool holds_data_;
   const bool takes_turns_;
-  bool knows_before_ = true;
-  const std::int64_t warps_;                  // that read
-  const std::int64_t mappers_;                // warps that map or deal a buffer
+  bool knows_before_;        // a buffer is let go of
+  const bool is_dealt_;      // a warp deals its filter before others read it
+  const std::int64_t warps_; // that read
+  std::int64_t gatherers_,
+      mappers_; // warps that fill a buffer beside tensor copies; map or deal it
+  std::int64_t data_elems_ = 0, data_copied_ = 0, filter_elems_ = 0;
   std::int64_t beside_elems_ = 0;             // copied to one buffer, of what maps read besides
   std::vector<std::vector<BufferId>> copied_; // by input
   BufferId data_{-1}, filter_{-1}, barriers_{-1}, place_{-1};

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "lower/members.h"
+#include "lower/mma/gemm_part.h"
 #include "lower/post.h"
 #include "nest/index.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -26,28 +27,27 @@ std::int64_t largest_divisor(std::int64_t of, std::int64_t most) {
   return found;
 }
 
-class TileSummer {
+class TileSummer : GemmPart {
 public:
   TileSummer(Context &context, const WgmmaTiles &tiles, const SummedTile &tile, std::size_t number)
-      : cx_(context), b_(cx_.build), tiles_(tiles), tile_(tile),
-        sum_(cx_.members.group.sums[number]), nest_(sum_.nest),
-        roles_(sum_roles(cx_.members.group, cx_.gemm(), sum_)), shares_(sum_shares(cx_.gemm())),
-        swapped_(cx_.schedule.core.swap_ab), columns_(cx_.gemm().tile.columns),
-        vec_(cx_.schedule.splits[cx_.gemm().roles.channel].vec), at_a_time_(chunk()),
-        term_(schedule::term_of(nest_).value()), chooses_(schedule::chooses_by_copy(nest_, roles_)),
+      : GemmPart(context), tiles_(tiles), at_(tile), sum_(cx_.members.group.sums[number]),
+        nest_(sum_.nest), of_(sum_roles(cx_.members.group, cx_.gemm(), sum_)),
+        shares_(sum_shares(cx_.gemm())), swapped_(cx_.schedule.core.swap_ab),
+        columns_(tile_.columns), vec_(cx_.gemm().run()), at_a_time_(chunk()),
+        term_(schedule::term_of(nest_).value()), chooses_(schedule::chooses_by_copy(nest_, of_)),
         sums_(declare_local(cx_, schedule::LocalUse::Sums, static_cast<int>(number))) {
     if (chooses_)
       terms_.assign(term_.args.begin() + 1, term_.args.end());
     else
-      terms_.assign(at(roles_.copies), term_);
+      terms_.assign(at(of_.copies), term_);
     added_ =
         register_buffer(b_, "added", kFloat, at_a_time_ * static_cast<std::int64_t>(terms_.size()));
-    folded_ = register_buffer(b_, "folded", kFloat, at_a_time_ * roles_.copies);
+    folded_ = register_buffer(b_, "folded", kFloat, at_a_time_ * of_.copies);
     given_ = register_buffer(b_, "given", kFloat,
-                             std::max<std::int64_t>(1, at_a_time_ * roles_.copies / 2));
-    for (std::size_t k = 0; k < roles_.beside.size(); ++k)
-      beside_.push_back(roles_.beside[k] ? register_buffer(b_, "beside", kFloat, run())
-                                         : BufferId{-1});
+                             std::max<std::int64_t>(1, at_a_time_ * of_.copies / 2));
+    for (std::size_t k = 0; k < of_.beside.size(); ++k)
+      beside_.push_back(of_.beside[k] ? register_buffer(b_, "beside", kFloat, run())
+                                      : BufferId{-1});
   }
 
   StmtRef build() {
@@ -64,7 +64,6 @@ public:
   }
 
 private:
-  ExprRef integer(std::int64_t value) { return b_.integer(value); }
   using Inputs = std::vector<ExprRef>;
   // What lanes have when they have exchanged all that they can.
   struct Folded {
@@ -73,13 +72,11 @@ private:
     ExprRef keeps{};       // whether this lane is the one that stores them; null: each is
   };
 
-  Context &cx_;
-  kernel::Builder &b_;
   const WgmmaTiles &tiles_;
-  const SummedTile &tile_;
+  const SummedTile &at_;
   const poly::TileSum &sum_;
   const nest::Nest &nest_;
-  const schedule::SumRoles roles_;
+  const schedule::SumRoles of_;
   const schedule::SumShares shares_;
   const bool swapped_;
   const std::int64_t columns_;   // of the tile
@@ -107,13 +104,13 @@ private:
   void place(Stmts &list) {
     item_ = named(b_, list, "summing", b_.mod(b_.lane(), kCoreLanes));
     const ExprRef warp = b_.mod(b_.div(b_.lane(), kCoreLanes), schedule::kGroupWarps);
-    const ExprRef row = b_.div(tile_.group_row, cx_.gemm().tile.warp_rows);
+    const ExprRef row = b_.div(at_.group_row, tile_.warp_rows);
     const ExprRef place = swapped_ ? row : b_.add(b_.mul(row, schedule::kGroupWarps), warp);
-    const ExprRef turn = b_.add(b_.mul(tile_.turn, shares_.warps), place);
-    base_ = named(b_, list, "warp_sums", b_.mul(turn, roles_.copies * columns_));
+    const ExprRef turn = b_.add(b_.mul(at_.turn, shares_.warps), place);
+    base_ = named(b_, list, "warp_sums", b_.mul(turn, of_.copies * columns_));
     const ExprRef first = swapped_ ? b_.add(b_.mul(warp, 16), b_.mul(b_.div(item_, 4), vec_))
                                    : b_.mul(b_.mod(item_, 4), vec_);
-    along_ = named(b_, list, "summed", b_.add(tile_.group_column, first));
+    along_ = named(b_, list, "summed", b_.add(at_.group_column, first));
   }
 
   // Neighbouring channels that are read at once beside the result.
@@ -121,19 +118,18 @@ private:
 
   // Channels whose sums are folded together: whole runs of what is read beside them.
   std::int64_t chunk() const {
-    const bool has_runs = std::any_of(roles_.beside.begin(), roles_.beside.end(),
+    const bool has_runs = std::any_of(of_.beside.begin(), of_.beside.end(),
                                       [](const std::optional<int> &extra) { return extra; });
-    const std::int64_t most = kChunk / roles_.copies;
+    const std::int64_t most = kChunk / of_.copies;
     return largest_divisor(shares_.channels, has_runs ? std::max(most, run()) : most);
   }
 
   // What the tile stores there, as it is stored.
   ExprRef stored_value(std::int64_t channel, std::int64_t row) {
-    const schedule::CoreTile &tile = cx_.gemm().tile;
     const std::int64_t value =
-        swapped_ ? channel / 2 * (tile.warp_rows / 2) + channel % 2 * (tile.warp_rows / 4) + row
-                 : row * (tile.warp_columns / 4) + channel;
-    const ExprRef held = b_.load(tile_.acc, value);
+        swapped_ ? channel / 2 * (tile_.warp_rows / 2) + channel % 2 * (tile_.warp_rows / 4) + row
+                 : row * (tile_.warp_columns / 4) + channel;
+    const ExprRef held = b_.load(at_.acc, value);
     if (schedule::keeps_results(cx_.gemm()))
       return held;
     const auto none = [](int) -> ExprRef {
@@ -157,19 +153,19 @@ private:
             ? channel / 2 * kGroupRows + channel % 2 * schedule::kHalfRows
             : channel / (swapped_ ? 2 : vec_) * (swapped_ ? kGroupRows : 4 * vec_);
     for (std::size_t k = 0; k < beside_.size(); ++k)
-      if (roles_.beside[k])
-        list.push_back(b_.store(beside_[k], 0,
-                                b_.cast(tile_.ahead->load(*roles_.beside[k], row_of(row), apart,
-                                                          static_cast<int>(run())),
-                                        DType::F32)));
+      if (of_.beside[k])
+        list.push_back(b_.store(
+            beside_[k], 0,
+            b_.cast(at_.ahead->load(*of_.beside[k], row_of(row), apart, static_cast<int>(run())),
+                    DType::F32)));
   }
 
   ExprRef input_at(std::size_t input, std::int64_t copy, ExprRef channel) {
     const nest::Operand &operand = nest_.inputs[input];
     const nest::Linear form = nest::flat(operand, nest_.indices.size());
-    ExprRef index = b_.add(form.constant, b_.mul(channel, form.coeff[roles_.channel]));
-    if (roles_.copy)
-      index = b_.add(index, copy * form.coeff[*roles_.copy]);
+    ExprRef index = b_.add(form.constant, b_.mul(channel, form.coeff[of_.channel]));
+    if (of_.copy)
+      index = b_.add(index, copy * form.coeff[*of_.copy]);
     return b_.cast(b_.load(cx_.members.slots[sum_.slots[operand.slot]], index), DType::F32);
   }
 
@@ -189,10 +185,10 @@ private:
   std::vector<Inputs> inputs_of(std::int64_t number, Stmts &list) {
     const ExprRef channel =
         b_.add(b_.add(tiles_.first_column(), along_), column_of(integer(number)));
-    std::vector<Inputs> read(at(roles_.copies));
-    for (std::int64_t copy = 0; copy < roles_.copies; ++copy)
+    std::vector<Inputs> read(at(of_.copies));
+    for (std::int64_t copy = 0; copy < of_.copies; ++copy)
       for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-        read[at(copy)].push_back(static_cast<int>(k) == roles_.result || roles_.beside[k]
+        read[at(copy)].push_back(static_cast<int>(k) == of_.result || of_.beside[k]
                                      ? nullptr
                                      : named(b_, list, "read", input_at(k, copy, channel)));
     return read;
@@ -208,9 +204,9 @@ private:
     const ExprRef value = named(b_, list, "stored", stored_value(first + c, row));
     for (std::size_t t = 0; t < terms_.size(); ++t) {
       Inputs inputs = read[chooses_ ? 0 : t];
-      inputs[at(roles_.result)] = value;
+      inputs[at(of_.result)] = value;
       for (std::size_t k = 0; k < beside_.size(); ++k)
-        if (roles_.beside[k])
+        if (of_.beside[k])
           inputs[k] = b_.load(beside_[k], c % run());
       const ExprRef place = added_place(t, c);
       list.push_back(b_.store(
@@ -247,7 +243,7 @@ private:
 
   // Lanes give away half of their sums while they have several; then both keep what they add.
   Folded fold(Stmts &list) {
-    std::int64_t count = at_a_time_ * roles_.copies;
+    std::int64_t count = at_a_time_ * of_.copies;
     Folded folded{.number = integer(0)};
     for (const int lanes : shares_.lanes) {
       const bool halves = count % 2 == 0;
@@ -292,7 +288,7 @@ private:
   StmtRef meet() {
     const schedule::Core &core = cx_.schedule.core;
     const std::int64_t items = kGroupItems * core.warp_rows * core.warp_columns;
-    return b_.branch(b_.equal(tile_.turn, 0), b_.barrier({.id = 1, .items = items}),
+    return b_.branch(b_.equal(at_.turn, 0), b_.barrier({.id = 1, .items = items}),
                      b_.barrier({.id = 2, .items = items}));
   }
 
@@ -302,10 +298,10 @@ private:
     const std::vector<schedule::TileAxis> axes = tile_axes(cx_.gemm());
     ExprRef base = integer(out.constant);
     for (std::size_t a = 0; a < axes.size(); ++a) {
-      if (!roles_.parts[a])
+      if (!of_.parts[a])
         continue;
       const ExprRef point = axes[a].pixel ? cx_.origin[*axes[a].pixel] : tiles_.first_row();
-      base = b_.add(base, b_.mul(b_.div(point, axes[a].tile), out.coeff[*roles_.parts[a]]));
+      base = b_.add(base, b_.mul(b_.div(point, axes[a].tile), out.coeff[*of_.parts[a]]));
     }
     return base;
   }
@@ -315,12 +311,12 @@ private:
     const schedule::Core &core = cx_.schedule.core;
     const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
     const std::int64_t items = kGroupItems * core.warp_rows * core.warp_columns;
-    const std::int64_t sums = roles_.copies * columns_;
+    const std::int64_t sums = of_.copies * columns_;
     Stmts list;
     const ExprRef base = named(b_, list, "part", part_base());
-    const ExprRef group = b_.add(tile_.turn, 1);
+    const ExprRef group = b_.add(at_.turn, 1);
     const ExprRef item = b_.sub(b_.lane(), b_.mul(group, kGroupItems));
-    const ExprRef first = b_.mul(tile_.turn, shares_.warps * sums);
+    const ExprRef first = b_.mul(at_.turn, shares_.warps * sums);
     const kernel::VarId number = b_.variable("joined_sum", {});
     ExprRef total = nullptr;
     for (std::int64_t warp = 0; warp < shares_.warps; ++warp) {
@@ -328,9 +324,9 @@ private:
       total = total == nullptr ? one : b_.add(total, one);
     }
     const ExprRef column = b_.add(tiles_.first_column(), b_.mod(b_.var(number), columns_));
-    ExprRef place = b_.add(base, b_.mul(column, out.coeff[roles_.channel]));
-    if (roles_.copy)
-      place = b_.add(place, b_.mul(b_.div(b_.var(number), columns_), out.coeff[*roles_.copy]));
+    ExprRef place = b_.add(base, b_.mul(column, out.coeff[of_.channel]));
+    if (of_.copy)
+      place = b_.add(place, b_.mul(b_.div(b_.var(number), columns_), out.coeff[*of_.copy]));
     const BufferId to = cx_.members.slots[sum_.slots[nest_.out.slot]];
     list.push_back(
         b_.loop(number, kernel::ForKind::Serial, item, sums, items, b_.store(to, place, total)));
