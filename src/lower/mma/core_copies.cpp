@@ -168,8 +168,7 @@ CoreSide::CoreSide(Context &context, int input, const CoreSource &source)
                      : core_cuts_runs(gemm_of(source.nest, cx_.schedule), input)),
       block_(extent(cx_.nest, roles_.depth())),
       source_(source_of(source.nest, cx_.schedule, input)), from_(source.from),
-      item_(source.item == nullptr ? b_.lane() : source.item),
-      items_(source.item == nullptr ? cx_.block_size() : source.items), in_order_(source.in_order),
+      items_(source.items == 0 ? cx_.block_size() : source.items), in_order_(source.in_order),
       ring_(source.ring) {
   if (is_turned())
     digits_.emplace(cx_, source_);
@@ -296,8 +295,8 @@ StmtRef CoreSide::declare(ExprRef first) {
   const std::int64_t copies = side_.rows / apart;
   // Neighbouring work-items read neighbours: runs of a row, or pixels where runs are apart.
   const bool by_rows = gathers_ && is_data() && roles_.data_apart;
-  const ExprRef fast = b_.mod(item_, by_rows ? apart : runs);
-  const ExprRef slow = b_.div(item_, by_rows ? apart : runs);
+  const ExprRef fast = b_.mod(b_.lane(), by_rows ? apart : runs);
+  const ExprRef slow = b_.div(b_.lane(), by_rows ? apart : runs);
   const ExprRef row = named("copy_row", by_rows ? fast : slow);
   run_ = named("run", b_.mul(by_rows ? slow : fast, each_));
   first_ = first;

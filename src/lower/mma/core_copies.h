@@ -86,8 +86,7 @@ struct CoreSource {
   BufferId from{-1};
   int number = 0;         // of what the ring holds of the input (CoreFeed::copied)
   BufferId ring{-1};      // one that exists; -1: one of its own
-  ExprRef item{};         // of those that copy: this one's number; null: all of the block do
-  std::int64_t items = 0; // and how many they are
+  std::int64_t items = 0; // that copy, the first of the block; 0: all
   bool in_order = false;  // rows of a straight filter are not dealt out
 };
 
@@ -183,7 +182,6 @@ private:
   const std::int64_t block_; // points of a depth that lies in blocks
   const schedule::Source source_;
   const BufferId from_;
-  const ExprRef item_; // of those that copy
   const std::int64_t items_;
   const bool in_order_;
   Digits digits_;                     // of a turned side

@@ -38,13 +38,16 @@ nest::Linear read_form(const Context &anchor, const schedule::CoreFeed &feed, in
   return nest::flat(nest.inputs[at(feed.input)], nest.indices.size());
 }
 
-CoreInput::CoreInput(Context &context, int input)
+CoreInput::CoreInput(Context &context, int input, const std::vector<BufferId> &rings,
+                     std::int64_t items)
     : GemmPart(context), feed_(feed_of(context, input)) {
   for (const CopiedInput &copied : copied_inputs(cx_, input))
     sides_.emplace_back(cx_, input,
                         CoreSource{.nest = copied.nest,
                                    .from = copied.from,
-                                   .number = static_cast<int>(sides_.size())});
+                                   .number = static_cast<int>(sides_.size()),
+                                   .ring = rings.empty() ? BufferId{-1} : rings[sides_.size()],
+                                   .items = items});
   if (feed_ != nullptr)
     side().follow();
 }

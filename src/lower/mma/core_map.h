@@ -28,7 +28,9 @@ nest::Linear read_form(const Context &anchor, const schedule::CoreFeed &feed, in
 
 class CoreInput : GemmPart {
 public:
-  CoreInput(Context &context, int input);
+  // The rings are its own, or `rings` by place in feed.copied, which so many work-items fill.
+  CoreInput(Context &context, int input, const std::vector<BufferId> &rings = {},
+            std::int64_t items = 0);
 
   // The rings of what is copied; the first is that of the input.
   CoreSide &side() { return sides_.front(); }

@@ -2,7 +2,6 @@
 #include "lower/wgmma/wgmma_loads.h"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include "base/index.h"
@@ -25,15 +24,8 @@ public:
   WgmmaGather(Context &context, const WgmmaParts &parts, FillFilter filter)
       : GemmPart(context), tiles_(parts.tiles), ring_(parts.data_ring),
         count_(step_stages(cx_.schedule)), ahead_(cx_.schedule.roles.load.lead),
-        filter_(std::move(filter)), extra_(parts.ahead) {
-    const int data = cx_.gemm().roles.data;
-    for (const CopiedInput &copied : copied_inputs(cx_, data))
-      sides_.emplace_back(cx_, data,
-                          CoreSource{.nest = copied.nest,
-                                     .from = copied.from,
-                                     .ring = ring_.copied(data)[sides_.size()],
-                                     .item = b_.lane(),
-                                     .items = schedule::kGroupItems});
+        filter_(std::move(filter)), extra_(parts.ahead),
+        data_(cx_, roles_.data, ring_.copied(roles_.data), schedule::kGroupItems) {
     under_way_ = register_buffer(b_, "under_way", {DType::I32, 1}, extra_ == nullptr ? 2 : 3);
   }
 
@@ -42,8 +34,7 @@ public:
                  extra_ == nullptr ? nullptr : by_extra_item(extra_->start(integer(0)))};
     all.push_back(tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
       tiles_.take_apart(tile, list);
-      for (CoreSide &side : sides_)
-        list.push_back(side.declare(tiles_.first_row()));
+      list.push_back(data_.declare(tiles_.first_row()));
       if (extra_ != nullptr)
         list.push_back(set(kOfTile, integer(0)));
       Positions points = tiles_.first_points();
@@ -69,8 +60,8 @@ private:
   const int count_; // buffers
   const int ahead_;
   const FillFilter filter_;
-  const WgmmaAhead *extra_;    // what post-ops read, brought among the loads; or null
-  std::deque<CoreSide> sides_; // of pixels by their number: the data, or what its map reads
+  const WgmmaAhead *extra_; // what post-ops read, brought among the loads; or null
+  CoreInput data_;          // of pixels by their number, or what its map reads
   BufferId under_way_{-1};
 
   // What post-ops of the tile read, behind so many of its steps that all of the tile before may be
@@ -101,11 +92,8 @@ private:
   }
 
   StmtRef step(const Positions &points) const {
-    Stmts list = {ring_.wait_empty(), filter_(points)};
-    for (const CoreSide &side : sides_)
-      list.push_back(side.start(points, ring_.slot()));
-    list.insert(list.end(), {b_.async_commit(), give_later(), copy_extra(), ring_.advance()});
-    return b_.block(std::move(list));
+    return b_.block({ring_.wait_empty(), filter_(points), data_.start(points, ring_.slot()),
+                     b_.async_commit(), give_later(), copy_extra(), ring_.advance()});
   }
 };
 

@@ -24,9 +24,14 @@ public:
   TileMap run() {
     map_.offset = data_.offset;
     add_depth();
-    for (auto i = box_.indices.rbegin(); i != box_.indices.rend() && map_.wrong.empty(); ++i)
-      if (!in_rows(gemm_.roles, gemm_.schedule) || i != box_.indices.rbegin())
-        add_pixel(*i);
+    const std::size_t in_row = in_rows(gemm_.roles, gemm_.schedule) ? 1 : 0;
+    for (auto k = box_.indices.size() - in_row; k-- > 0 && map_.wrong.empty();) {
+      const nest::Dim *dim = dim_of(data_, box_.indices[k]);
+      if (dim == nullptr || is_placed(*dim))
+        map_.wrong = no_walk(gemm_.nest, box_.indices[k], "data");
+      else
+        add(*dim, box_.sizes[k], dim->at.coeff[box_.indices[k]]);
+    }
     for (const nest::Dim &dim : data_.dims)
       if (!is_placed(dim)) {
         add(dim, 1);
@@ -98,10 +103,8 @@ private:
     }
     if (!in_rows(gemm_.roles, gemm_.schedule))
       return;
-    const std::optional<IndexId> pixel =
-        box_.indices.empty() ? std::nullopt : std::optional(box_.indices.back());
-    const nest::Dim *row = pixel ? dim_of(data_, *pixel) : nullptr;
-    if (row == nullptr || neighbour_of(gemm_.nest, gemm_.roles) != pixel) {
+    const nest::Dim *row = dim_of(data_, box_.indices.back());
+    if (row == nullptr || neighbour_of(gemm_.nest, gemm_.roles) != box_.indices.back()) {
       map_.wrong = no_walk(gemm_.nest, gemm_.roles.depths.front(), "data");
       return;
     }
@@ -113,19 +116,6 @@ private:
       map_.place[0].coeff[i] += row->at.coeff[i] * apart;
     map_.place[0].constant += row->at.constant * apart;
     placed_.push_back(row);
-  }
-
-  void add_pixel(IndexId pixel) {
-    const nest::Dim *dim = dim_of(data_, pixel);
-    const auto place =
-        std::find(box_.indices.begin(), box_.indices.end(), pixel) - box_.indices.begin();
-    const std::int64_t count = box_.sizes[at(place)];
-    const std::int64_t step = dim == nullptr ? 0 : dim->at.coeff[at(pixel)];
-    if (dim == nullptr || is_placed(*dim)) {
-      map_.wrong = no_walk(gemm_.nest, pixel, "data");
-      return;
-    }
-    add(*dim, count, step);
   }
 
   // A step may reach past the last block of the depth: what lies there is none of the reduction's.

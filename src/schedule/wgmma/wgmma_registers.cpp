@@ -10,6 +10,8 @@ namespace {
 
 using Reason = std::optional<std::string>;
 
+// Registers of a multiprocessor, by groups of four warps: those of one work-item of each.
+constexpr int kLaunchRegisters = 512;
 constexpr int kUnit = 8;     // registers are given by so many
 constexpr int kLeast = 24;   // of a work-item, by setmaxnreg
 constexpr int kMost = 240;   // likewise

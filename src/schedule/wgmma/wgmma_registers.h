@@ -13,9 +13,6 @@ namespace tilefuse::schedule {
 
 // Of a work-item that multiplies, besides its accumulators.
 constexpr std::int64_t kSpareRegisters = 40;
-// Registers of a multiprocessor, by groups of four warps: those of one work-item of each.
-constexpr int kLaunchRegisters = 512;
-
 // Groups of four warps of a block: that copy, multiply and map.
 int warp_groups(const Schedule &schedule);
 // What the launch gives each work-item.
