@@ -6,63 +6,35 @@
 
 #include "kernel/build.h"
 #include "kernel/rules.h"
+#include "target/tensor_map.h"
 
 namespace tilefuse::kernel {
 namespace {
 
 constexpr std::int64_t kChunkBytes = 16;
 constexpr std::int64_t kSwizzleRows = 8;
-constexpr std::int64_t kMaxBox = 256; // of one dimension
-constexpr std::int64_t kMaxPoints = 1024;
 constexpr std::int64_t kMaxDim = std::int64_t{1} << 32;
 constexpr std::int64_t kMaxStrideBytes = std::int64_t{1} << 40;
-constexpr std::int64_t kMaxStep = 8;
-constexpr std::size_t kMaxRank = 5;
 
 bool is_within(std::int64_t value, std::int64_t low, std::int64_t high) {
   return value >= low && value <= high;
 }
 
-// Corners hold 16, 8 or 5 bits for 1, 2 or 3 spatial dimensions.
-std::int64_t corner_limit(std::size_t spatial) {
-  return spatial == 1 ? 1 << 15 : spatial == 2 ? 1 << 7 : 1 << 4;
-}
-
-std::string im2col_rule(const TensorMap &map) {
-  const std::size_t spatial = map.dims.size() - 2;
-  if (map.dims.size() < 3 || map.box.size() != 2 || map.lower.size() != spatial ||
-      map.upper.size() != spatial || map.steps.size() != spatial)
-    return fmt::format("map {} needs a box of channels and points, and a lower and an upper corner "
-                       "and a step for each dimension between the first and the last",
-                       map.name);
-  const std::int64_t limit = corner_limit(spatial);
-  for (std::size_t i = 0; i < spatial; ++i) {
-    if (!is_within(map.lower[i], -limit, limit - 1) || !is_within(map.upper[i], -limit, limit - 1))
-      return fmt::format("corners of map {} need {} to {}; got {} and {}", map.name, -limit,
-                         limit - 1, map.lower[i], map.upper[i]);
-    if (!is_within(map.steps[i], 1, kMaxStep))
-      return fmt::format("steps of map {} need 1 to {}; got {}", map.name, kMaxStep, map.steps[i]);
-  }
-  return is_within(map.box[1], 1, kMaxPoints)
+// A box, and of an image corners and steps, for as many dimensions as there are.
+std::string fields_rule(const TensorMap &map) {
+  const std::size_t rank = map.dims.size();
+  const std::size_t spatial = map.is_im2col() && rank > 2 ? rank - 2 : 0;
+  const bool has_steps = map.is_im2col() ? map.steps.size() == spatial
+                                         : map.steps.empty() || map.steps.size() + 1 == rank;
+  const bool has_corners = map.lower.size() == spatial && map.upper.size() == spatial;
+  const bool has_box = map.box.size() == (map.is_im2col() ? 2 : rank);
+  return has_steps && has_corners && has_box
              ? std::string()
-             : fmt::format("map {} needs 1 to {} points; got {}", map.name, kMaxPoints, map.box[1]);
-}
-
-std::string tiled_rule(const TensorMap &map) {
-  if (map.box.size() != map.dims.size() || !map.lower.empty() || !map.upper.empty())
-    return fmt::format("map {} needs a box of as many dimensions as it has, and no corners",
-                       map.name);
-  if (!map.steps.empty() && map.steps.size() + 1 != map.dims.size())
-    return fmt::format("map {} needs a step for each dimension from 1 on, or none", map.name);
-  for (std::size_t i = 0; i < map.box.size(); ++i) {
-    const std::int64_t step = i == 0 || map.steps.empty() ? 1 : map.steps[i - 1];
-    if (!is_within(step, 1, kMaxStep))
-      return fmt::format("steps of map {} need 1 to {}; got {}", map.name, kMaxStep, step);
-    if (!is_within(map.box[i], 1, kMaxBox / step))
-      return fmt::format("a box of map {} needs 1 to {} elements in steps of {}; got {}", map.name,
-                         kMaxBox / step, step, map.box[i]);
-  }
-  return {};
+             : fmt::format(
+                   "map {} needs a box of as many dimensions as it has, and steps for each "
+                   "from 1 on or none; or of channels and points, and corners and steps for "
+                   "each between the first and the last",
+                   map.name);
 }
 
 } // namespace
@@ -111,9 +83,8 @@ std::string tensor_map_rule(const Kernel &kernel, const TensorMap &map) {
     return fmt::format("map {} needs global memory from an element that it has; got {} + {}",
                        map.name, tensor.name, map.offset);
   const std::size_t rank = map.dims.size();
-  if (rank < 1 || rank > kMaxRank || map.strides.size() != rank || map.strides[0] != 1)
-    return fmt::format("map {} needs 1 to {} dimensions with strides, the first 1", map.name,
-                       kMaxRank);
+  if (rank < 1 || map.strides.size() != rank || map.strides[0] != 1)
+    return fmt::format("map {} needs dimensions with strides, the first 1", map.name);
   const std::int64_t size = size_bytes(tensor.type.elem);
   std::int64_t last = map.offset;
   for (std::size_t i = 0; i < rank; ++i) {
@@ -132,9 +103,17 @@ std::string tensor_map_rule(const Kernel &kernel, const TensorMap &map) {
   if (map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128)
     return fmt::format("map {} needs a swizzle of 32, 64 or 128 bytes; got {}", map.name,
                        map.swizzle);
-  const std::string broken = map.is_im2col() ? im2col_rule(map) : tiled_rule(map);
-  if (!broken.empty())
+  if (std::string broken = fields_rule(map); !broken.empty())
     return broken;
+  const tilefuse::TensorMap shape = {.offset = map.offset,
+                                     .dims = map.dims,
+                                     .strides = map.strides,
+                                     .box = map.box,
+                                     .lower = map.lower,
+                                     .upper = map.upper,
+                                     .steps = map.steps};
+  if (const std::optional<std::string> wrong = wrong_shape(shape))
+    return fmt::format("map {}: {}", map.name, *wrong);
   return map.box[0] * size == map.swizzle
              ? std::string()
              : fmt::format("a box of map {} needs rows of {} bytes; got {} elements", map.name,

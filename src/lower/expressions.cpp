@@ -63,7 +63,7 @@ ExprRef run_in_row(Builder &build, std::int64_t elem_bytes, std::int64_t elems, 
                    build.mod(along, chunk));
 }
 
-kernel::MapId declare_map(const Context &cx, const schedule::TensorMap &map, std::string name,
+kernel::MapId declare_map(const Context &cx, const TensorMap &map, std::string name,
                           BufferId tensor, std::int64_t row_bytes) {
   return cx.build.tensor_map({.name = std::move(name),
                               .tensor = tensor,

@@ -43,7 +43,7 @@ ExprRef run_in_row(kernel::Builder &build, std::int64_t elem_bytes, std::int64_t
 
 // Declares the map by which tensor copies address a tensor: boxes whose rows of `row_bytes` are
 // exchanged as instructions read them.
-kernel::MapId declare_map(const Context &cx, const schedule::TensorMap &map, std::string name,
+kernel::MapId declare_map(const Context &cx, const TensorMap &map, std::string name,
                           BufferId tensor, std::int64_t row_bytes);
 
 // This work-item's number in its warp; what the first of a warp does alone.

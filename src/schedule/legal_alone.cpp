@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "base/index.h"
+#include "base/range.h"
 #include "nest/index.h"
 #include "schedule/dots.h"
 #include "schedule/guards.h"
 #include "schedule/lane_reduction.h"
 #include "schedule/legal_dots.h"
 #include "schedule/mma/core_legal.h"
-#include "schedule/range.h"
 #include "schedule/result_tile.h"
 #include "schedule/rolling.h"
 #include "schedule/staging.h"

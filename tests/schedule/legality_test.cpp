@@ -266,8 +266,9 @@ TEST(Legality, EveryRefusalIsProvoked) {
 TEST(Legality, EveryRangeIsProvoked) {
   const std::vector<std::string> said = messages();
   std::set<std::string> names;
-  for (const SourceText &one : range_names(TILEFUSE_SOURCE_DIR "/src/schedule"))
-    names.insert(one.text);
+  for (const char *folder : {"/src/schedule", "/src/target"})
+    for (const SourceText &one : range_names(std::string(TILEFUSE_SOURCE_DIR) + folder))
+      names.insert(one.text);
   EXPECT_TRUE(names.contains("halo.stages"));
   for (const std::string &name : names) {
     const bool is_known = std::any_of(said.begin(), said.end(), [&](const std::string &message) {
@@ -292,7 +293,7 @@ TEST(Legality, MatrixInstructionsHaveFewRules) {
     for (const SourceText &one : sentences(std::string(TILEFUSE_SOURCE_DIR) + folder))
       if (!contains(kNoRefusals, one.text))
         rules.insert(one.text);
-  for (const SourceText &one : sentences(TILEFUSE_SOURCE_DIR "/src/schedule"))
+  for (const SourceText &one : sentences(TILEFUSE_SOURCE_DIR "/src/base"))
     if (one.file == "range.cpp")
       rules.insert(one.text);
   fmt::print("{} rules, {} of them pairs that exclude each other\n", rules.size(),

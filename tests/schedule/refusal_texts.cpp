@@ -130,7 +130,7 @@ std::vector<SourceText> sentences(const std::string &folder) {
 std::vector<SourceText> range_names(const std::string &folder) {
   std::vector<SourceText> found;
   for (const SourceFile &file : sources(folder))
-    if (file.text.find("#include \"schedule/range.h\"") != std::string::npos)
+    if (file.text.find("#include \"base/range.h\"") != std::string::npos)
       for (SourceText &text : literals(file.text, file.name))
         if (text.names && text.text.find(' ') == std::string::npos)
           found.push_back(std::move(text));

@@ -24,7 +24,7 @@ bool is_sentence(std::string_view text);
 // Sentences of all .cpp files under a folder.
 std::vector<SourceText> sentences(const std::string &folder);
 
-// Names of the numbers that are refused outside their range (schedule/range.h), as they stand in all
+// Names of the numbers that are refused outside their range (base/range.h), as they stand in all
 // .cpp files under a folder that ask: first in braces, before the number.
 std::vector<SourceText> range_names(const std::string &folder);
 

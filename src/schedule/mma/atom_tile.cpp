@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/index.h"
+#include "base/range.h"
 #include "nest/index.h"
-#include "schedule/range.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 

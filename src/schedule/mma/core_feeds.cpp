@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "base/range.h"
 #include "nest/index.h"
 #include "schedule/mma/core_pipes.h"
-#include "schedule/range.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_registers.h"

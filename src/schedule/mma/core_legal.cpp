@@ -7,11 +7,11 @@
 #include <array>
 
 #include "base/index.h"
+#include "base/range.h"
 #include "nest/index.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/atom_tile.h"
 #include "schedule/mma/core_pipes.h"
-#include "schedule/range.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_panels.h"

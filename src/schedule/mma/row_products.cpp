@@ -6,12 +6,12 @@
 #include <algorithm>
 
 #include "base/index.h"
+#include "base/range.h"
 #include "nest/index.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/core_legal.h"
 #include "schedule/mma/core_pipes.h"
 #include "schedule/mma/core_roles.h"
-#include "schedule/range.h"
 #include "target/features.h"
 
 namespace tilefuse::schedule {

@@ -8,8 +8,8 @@
 
 #include "base/divide.h"
 #include "base/index.h"
+#include "base/range.h"
 #include "nest/index.h"
-#include "schedule/range.h"
 
 namespace tilefuse::schedule {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/index.h"
+#include "base/range.h"
 #include "nest/index.h"
-#include "schedule/range.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -62,22 +62,13 @@ std::string misaligned(std::int64_t apart, std::int64_t size, std::string_view w
   return apart >= 0 && apart * size % kMapAlign == 0 ? std::string() : off_chunks(apart, what);
 }
 
-std::string unfit(const TensorMap &map, std::int64_t size, std::string_view what) {
-  std::vector<Range> ranges = {{"tensor_map.rank", std::ssize(map.dims), 1, kMostRank}};
-  for (std::size_t i = 0; i < map.box.size(); ++i) {
-    const std::int64_t step = i == 0 || map.steps.empty() ? 1 : map.steps[i - 1];
-    ranges.push_back({"box.stride", step, 1, kMostStep});
-    ranges.push_back({"box.points", map.box[i] * step, 1, kMostBox});
-  }
+std::string unfit(const TileMap &map, std::int64_t size, std::string_view what) {
   if (!map.wrong.empty())
     return map.wrong;
-  for (const Range &range : ranges)
-    if (std::optional<std::string> reason = outside(range))
-      return *std::move(reason);
-  for (std::size_t i = 1; i < map.strides.size(); ++i)
-    if (map.strides[i] <= 0 || map.strides[i] * size % kMapAlign != 0)
-      return off_chunks(map.strides[i], what);
-  return misaligned(map.offset, size, what);
+  if (std::optional<std::string> reason = wrong_shape(map))
+    return *std::move(reason);
+  const std::optional<std::int64_t> apart = misaligned(map, size);
+  return apart ? off_chunks(*apart, what) : std::string();
 }
 
 std::string no_walk(const Nest &nest, IndexId index, std::string_view what) {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/index.h"
+#include "base/range.h"
 #include "nest/index.h"
 #include "nest/points.h"
-#include "schedule/range.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -19,21 +19,8 @@ namespace {
 
 using nest::Nest;
 
-constexpr std::int64_t kMostPoints = 1024;
-
 std::int64_t size_of(const Nest &nest, int input) {
   return size_bytes(type_of(nest, nest.inputs[at(input)]));
-}
-
-// Corners and offsets of im2col hold fewer bits the more spatial dimensions there are.
-struct Limits {
-  std::int64_t corner;
-  std::int64_t offset;
-};
-Limits limits_of(std::int64_t spatial) {
-  if (spatial == 1)
-    return {1 << 15, 65535};
-  return spatial == 2 ? Limits{1 << 7, 255} : Limits{1 << 4, 31};
 }
 
 // One dimension of an input besides the contiguous one: at most one pixel index moves it.
@@ -71,11 +58,6 @@ private:
   bool fail(std::string why) {
     map_.wrong = std::move(why);
     return false;
-  }
-  bool exceeds(std::initializer_list<Range> ranges) {
-    const std::optional<std::string> reason = outside(ranges);
-    map_.wrong = reason.value_or(map_.wrong);
-    return reason.has_value();
   }
   bool fail(IndexId index) { return fail(no_walk(nest_, index, "data")); }
 
@@ -225,25 +207,23 @@ private:
     if (!take_parts(size, stride, last))
       return;
     map_.add(size, stride, std::move(last));
-    check_image();
+    check_copies();
   }
 
-  void check_image() {
-    const std::int64_t spatial = std::ssize(map_.steps);
-    if (exceeds({{"im2col.rank", spatial, 1, kMostSpatial},
-                 {"im2col.points", walk_.rows, 1, kMostPoints}}))
-      return;
-    const Limits limits = limits_of(spatial);
-    for (std::size_t i = 0; i < map_.steps.size(); ++i) {
-      std::int64_t farthest = map_.taps[i].constant;
+  // What each copy says of an image: how many points, and how far taps are from the first.
+  void check_copies() {
+    const std::int64_t spatial = std::ssize(map_.taps);
+    std::int64_t farthest = 0;
+    for (const nest::Linear &tap : map_.taps) {
+      std::int64_t reach = tap.constant;
       for (const IndexId k : walk_.taps)
-        farthest += std::max<std::int64_t>(0, map_.taps[i].coeff[at(k)]) * (extent(nest_, k) - 1);
-      if (exceeds({{"im2col.lower", map_.lower[i], -limits.corner, limits.corner - 1},
-                   {"im2col.upper", map_.upper[i], -limits.corner, limits.corner - 1},
-                   {"im2col.offset", farthest, 0, limits.offset},
-                   {"im2col.stride", map_.steps[i], 1, kMostStep}}))
-        return;
+        reach += std::max<std::int64_t>(0, tap.coeff[at(k)]) * (extent(nest_, k) - 1);
+      farthest = std::max(farthest, reach);
     }
+    if (auto wrong = outside({{"im2col.rank", spatial, 1, kMostSpatial},
+                              {"im2col.points", walk_.rows, 1, kMostPoints},
+                              {"im2col.offset", farthest, 0, most_offset(spatial)}}))
+      map_.wrong = *std::move(wrong);
   }
 };
 
@@ -318,9 +298,11 @@ TileMap filter_map(const Gemm &gemm) {
   std::int64_t reach = 0; // elements from the first tap to the last
   for (const IndexId i : gemm.roles.walked)
     reach += flat.coeff[i] * (extent(gemm.nest, i) - 1);
-  if (flat.coeff[gemm.roles.channel] == 0)
-    return {{.wrong = no_walk(gemm.nest, gemm.roles.channel, "filter")}};
   TileMap map{{.offset = flat.constant}};
+  if (flat.coeff[gemm.roles.channel] == 0) {
+    map.wrong = no_walk(gemm.nest, gemm.roles.channel, "filter");
+    return map;
+  }
   const bool is_turned = gemm.roles.filter_turned;
   nest::Linear first = flat; // coordinate of what is contiguous
   first.constant = 0;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "schedule/range.h"
+#include "base/range.h"
 
 namespace tilefuse::schedule {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/divide.h"
 #include "base/index.h"
-#include "schedule/range.h"
+#include "base/range.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number of a schedule, or of what follows from it, and where it has to lie: stages of a pipe,
-// points of a box, warps; and of what it has to be a multiple, as rows are that several warps share.
+// A number that is asked for, and where it has to lie: stages of a pipe, points of a box, warps; and
+// of what it has to be a multiple, as rows are that several warps share.
 // Whatever limits it (hardware, or what its readers need) works out the ends; how a number outside
 // them is refused is said here alone:
 //
@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace tilefuse::schedule {
+namespace tilefuse {
 
 constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
 
@@ -32,4 +32,4 @@ std::optional<std::string> outside(const Range &range);
 // The same of several: why the first that is refused is.
 std::optional<std::string> outside(std::initializer_list<Range> ranges);
 
-} // namespace tilefuse::schedule
+} // namespace tilefuse

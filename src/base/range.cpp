@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/range.h"
+#include "base/range.h"
 
 #include <fmt/format.h>
 
-namespace tilefuse::schedule {
+namespace tilefuse {
 
 std::optional<std::string> outside(const Range &range) {
   if (range.value >= range.least && range.value <= range.most && range.value % range.unit == 0)
@@ -20,4 +20,4 @@ std::optional<std::string> outside(std::initializer_list<Range> ranges) {
   return {};
 }
 
-} // namespace tilefuse::schedule
+} // namespace tilefuse
