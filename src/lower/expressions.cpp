@@ -77,6 +77,16 @@ kernel::MapId declare_map(const Context &cx, const TensorMap &map, std::string n
                               .swizzle = static_cast<int>(row_bytes)});
 }
 
+ExprRef take_digit(Builder &build, ExprRef &number, std::int64_t count) {
+  const ExprRef digit = build.mod(number, count);
+  number = build.div(number, count);
+  return digit;
+}
+
+StmtRef by_item(Builder &build, std::int64_t item, StmtRef body) {
+  return build.branch(build.equal(build.lane(), item), body);
+}
+
 ExprRef item_of_warp(Builder &build) { return build.mod(build.lane(), kCoreLanes); }
 
 StmtRef by_first_item(Builder &build, StmtRef body) {

@@ -46,8 +46,12 @@ ExprRef run_in_row(kernel::Builder &build, std::int64_t elem_bytes, std::int64_t
 kernel::MapId declare_map(const Context &cx, const TensorMap &map, std::string name,
                           BufferId tensor, std::int64_t row_bytes);
 
-// This work-item's number in its warp; what the first of a warp does alone.
+// Takes the fastest digit, of `count` values, off a number.
+ExprRef take_digit(kernel::Builder &build, ExprRef &number, std::int64_t count);
+
+// This work-item's number in its warp; what one of the block, or the first of a warp, does alone.
 ExprRef item_of_warp(kernel::Builder &build);
+StmtRef by_item(kernel::Builder &build, std::int64_t item, StmtRef body);
 StmtRef by_first_item(kernel::Builder &build, StmtRef body);
 
 } // namespace tilefuse::lower

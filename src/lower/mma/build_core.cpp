@@ -84,22 +84,18 @@ private:
   // Columns or rows change fastest (schedule::Raster).
   void take_block_apart() {
     ExprRef rest = number_;
-    const auto digit = [&](std::int64_t count) {
-      const ExprRef value = b_.mod(rest, count);
-      rest = b_.div(rest, count);
-      return value;
-    };
     const std::int64_t columns = ceil_div(roles_.channel_points, tile_.columns);
     const std::int64_t rows = ceil_div(roles_.points, tile_.rows);
     const bool by_rows = cx_.schedule.tiles.raster == schedule::Raster::Rows;
-    const ExprRef fast = digit(by_rows ? rows : columns);
-    const ExprRef slow = digit(by_rows ? columns : rows);
+    const ExprRef fast = take_digit(b_, rest, by_rows ? rows : columns);
+    const ExprRef slow = take_digit(b_, rest, by_rows ? columns : rows);
     const ExprRef column = by_rows ? slow : fast;
     const ExprRef row = by_rows ? fast : slow;
     first_column_ = named("first_column", b_.mul(column, tile_.columns));
     first_row_ = named("first_row", b_.mul(row, tile_.rows));
     for (const IndexId i : roles_.grid)
-      cx_.origin[i] = named("o_" + cx_.nest.indices[i].name, digit(extent(cx_.nest, i)));
+      cx_.origin[i] =
+          named("o_" + cx_.nest.indices[i].name, take_digit(b_, rest, extent(cx_.nest, i)));
   }
 
   void take_item_apart() {
@@ -206,10 +202,10 @@ private:
     const kernel::VarId step = b_.variable("step", {});
     const ExprRef is_ahead = b_.less(b_.add(b_.var(step), step_stages(cx_.schedule) - 1), steps);
     const StmtRef gathered = gather(is_ahead);
-    const StmtRef body = b_.block(
-        {b_.async_wait(step_stages(cx_.schedule) - 2), evaluate_maps(), b_.barrier(), gathered,
-         b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(), multiply(),
-         put(slot(kFilled)), next_slot(kRead), next_slot(kFilled)});
+    const StmtRef body =
+        b_.block({b_.async_wait(step_stages(cx_.schedule) - 2), evaluate_maps(), b_.barrier(),
+                  gathered, b_.branch(is_ahead, start_copies(slot(kFilled))), b_.async_commit(),
+                  multiply(), put(slot(kFilled)), next_slot(kRead), next_slot(kFilled)});
     body_.push_back(b_.loop(step, kernel::ForKind::Serial, 0, steps, 1, body));
   }
 };

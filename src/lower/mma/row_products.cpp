@@ -10,6 +10,7 @@
 #include "base/divide.h"
 #include "base/index.h"
 #include "lower/context.h"
+#include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/mma/core_copies.h"
 #include "lower/mma/core_fetch.h"
@@ -114,13 +115,11 @@ private:
 
   void take_block_apart() {
     const std::int64_t row_tiles = ceil_div(two_.roles.points, two_.tile.rows);
-    first_row_ = named("first_row", b_.mul(b_.mod(b_.block(), row_tiles), two_.tile.rows));
-    ExprRef rest = b_.div(b_.block(), row_tiles);
-    for (const IndexId i : two_.roles.grid) {
-      const ExprRef count = integer(extent(second_.nest, i));
-      second_.origin[i] = named("o_" + second_.nest.indices[i].name, b_.mod(rest, count));
-      rest = b_.div(rest, count);
-    }
+    ExprRef rest = b_.block();
+    first_row_ = named("first_row", b_.mul(take_digit(b_, rest, row_tiles), two_.tile.rows));
+    for (const IndexId i : two_.roles.grid)
+      second_.origin[i] =
+          named("o_" + second_.nest.indices[i].name, take_digit(b_, rest, extent(second_.nest, i)));
     for (const IndexId i : one_.roles.grid)
       if (const auto same = schedule::index_like(group_, i))
         first_.origin[i] = second_.origin[*same];

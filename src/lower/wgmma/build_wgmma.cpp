@@ -61,7 +61,7 @@ public:
     producer.push_back(deal_kept_filter(cx_, ring_)); // before its warps have other work
     producer.push_back(produce_wgmma(cx_, parts));
     if (ahead_ && !is_among_loads)
-      producer.push_back(b_.branch(b_.equal(b_.lane(), kAheadItem), ahead_->produce(tiles_)));
+      producer.push_back(by_item(b_, kAheadItem, ahead_->produce(tiles_)));
     consumer.push_back(consume());
     const StmtRef others =
         b_.block({b_.await_earlier(), multiply_or_map(cx_, parts, b_.block(std::move(consumer)))});

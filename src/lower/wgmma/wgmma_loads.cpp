@@ -31,7 +31,7 @@ public:
 
   StmtRef build() {
     Stmts all = {ring_.start(1), set(kCount, integer(0)), set(kOldest, integer(0)),
-                 extra_ == nullptr ? nullptr : by_extra_item(extra_->start(integer(0)))};
+                 extra_ == nullptr ? nullptr : by_item(b_, 0, extra_->start(integer(0)))};
     all.push_back(tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
       tiles_.take_apart(tile, list);
       list.push_back(data_.declare(tiles_.first_row()));
@@ -53,7 +53,6 @@ private:
   StmtRef set(std::int64_t which, ExprRef value) const {
     return b_.store(under_way_, which, value);
   }
-  StmtRef by_extra_item(StmtRef body) const { return b_.branch(b_.equal(b_.lane(), 0), body); }
 
   WgmmaTiles &tiles_;
   const WgmmaRing &ring_;
@@ -70,7 +69,7 @@ private:
     if (extra_ == nullptr)
       return nullptr;
     const ExprRef is_time = b_.equal(state(kOfTile), ahead_);
-    return b_.block({b_.branch(is_time, by_extra_item(extra_->copy_tile(tiles_))),
+    return b_.block({b_.branch(is_time, by_item(b_, 0, extra_->copy_tile(tiles_))),
                      set(kOfTile, b_.add(state(kOfTile), 1))});
   }
 

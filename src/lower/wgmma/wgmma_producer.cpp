@@ -89,11 +89,11 @@ public:
     if (has_loading_warps(cx_.schedule))
       return gather();
     if (halo_stages(cx_.schedule) == 0)
-      return by_item(0, roles_.data_turned ? produce_turned() : produce());
+      return by_item(b_, 0, roles_.data_turned ? produce_turned() : produce());
     const StmtRef filter = has_resident(cx_.schedule) ? keep_filter() : stream_filter();
     const StmtRef await = has_fixed_filter() ? nullptr : b_.await_earlier();
     return b_.block(
-        {by_item(0, b_.block({await, filter})), by_item(kCoreLanes, produce_windows())});
+        {by_item(b_, 0, b_.block({await, filter})), by_item(b_, kCoreLanes, produce_windows())});
   }
 
   // All that the producer's warps do where they map too, at places of their own in `mapped`.
@@ -109,9 +109,9 @@ public:
     for (std::int64_t i = 0; i < ahead; ++i)
       first.push_back(fetch(cluster_.number(), integer(0), i));
     const StmtRef maps = map_windows(cx_, mapped, [&](ExprRef tile, ExprRef depth) {
-      return by_item(0, fetch(tile, depth, ahead));
+      return by_item(b_, 0, fetch(tile, depth, ahead));
     });
-    return beside_kept_filter(b_.block({by_item(0, b_.block(std::move(first))), maps}));
+    return beside_kept_filter(b_.block({by_item(b_, 0, b_.block(std::move(first))), maps}));
   }
 
 private:
@@ -327,7 +327,7 @@ private:
 
   // Copied by one work-item, and `data` brought by all.
   StmtRef beside_kept_filter(StmtRef data) {
-    const StmtRef filter = by_item(0, keep_filter());
+    const StmtRef filter = by_item(b_, 0, keep_filter());
     return has_fixed_filter() ? b_.block({filter, b_.await_earlier(), data})
                               : b_.block({b_.await_earlier(), filter, data});
   }
@@ -359,12 +359,8 @@ private:
     if (const std::optional<poly::MemberId> spread = schedule::spread_of(cx_.members.group))
       return beside_kept_filter(spread_data(cx_, parts_, *spread));
     return b_.block({b_.await_earlier(), gather_data(cx_, parts_, [&](const auto &points) {
-                       return by_item(0, fill_filter(points));
+                       return by_item(b_, 0, fill_filter(points));
                      })});
-  }
-
-  StmtRef by_item(std::int64_t item, StmtRef body) {
-    return b_.branch(b_.equal(b_.lane(), item), body);
   }
 };
 

@@ -112,10 +112,8 @@ StmtRef WgmmaTiles::each_number(Positions &points, ExprRef begin, ExprRef end, c
 void WgmmaTiles::take_step(ExprRef step, Positions &points, Stmts &list) {
   ExprRef rest = step;
   const auto take = [&](IndexId index, std::int64_t apart) {
-    const ExprRef count = b_.integer(ceil_div(extent(cx_.nest, index), apart));
-    points[index] =
-        named(b_, list, "v_" + cx_.nest.indices[index].name, b_.mul(b_.mod(rest, count), apart));
-    rest = b_.div(rest, count);
+    const ExprRef digit = take_digit(b_, rest, ceil_div(extent(cx_.nest, index), apart));
+    points[index] = named(b_, list, "v_" + cx_.nest.indices[index].name, b_.mul(digit, apart));
   };
   take(roles_.depths.front(), depth_step());
   for (auto i = roles_.walked.rbegin(); i != roles_.walked.rend(); ++i)
