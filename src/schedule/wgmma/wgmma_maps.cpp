@@ -19,30 +19,28 @@ namespace {
 
 using nest::Nest;
 
-std::int64_t size_of(const Nest &nest, int input) {
-  return size_bytes(type_of(nest, nest.inputs[at(input)]));
-}
-
 // One dimension of an input besides the contiguous one: at most one pixel index moves it.
 struct Side {
   const nest::Dim *dim = nullptr;
   std::optional<IndexId> pixel = {};
 };
 
-// What a map is made of: the rows of its boxes are points of `pixels`, shifted by `taps`.
-struct Walk {
-  int input = 0;
-  IndexId along{}; // the index along which the input is contiguous
-  std::vector<IndexId> pixels, taps, parts;
-  std::int64_t rows = 0; // of a box
-};
-
+// The map of an input as one matrix of points, or an image: copies walk its rows, which are points of
+// `pixels`, shifted by `taps`.
 class Mapper {
 public:
-  Mapper(const Nest &nest, Walk walk)
-      : nest_(nest), walk_(std::move(walk)),
-        data_(part_runs(nest, nest.inputs[at(walk_.input)], walk_.along, walk_.pixels, walk_.taps)),
-        flat_(nest::flat(nest.inputs[at(walk_.input)], nest.indices.size())) {}
+  Mapper(const Gemm &gemm, int input)
+      : nest_(gemm.nest), input_(gemm.nest.inputs[at(input)]), along_(gemm.roles.contiguous(input)),
+        plan_(column_plan(gemm)),
+        pixels_(gemm.roles.data_turned ? gemm.roles.depths : gemm.roles.pixels),
+        taps_(gemm.roles.data_turned ? std::vector<IndexId>() : gemm.roles.walked),
+        rows_(gemm.roles.data_turned ? gemm.tile.depth : gemm.tile.rows),
+        elem_bytes_(size_bytes(type_of(gemm.nest, input_))) {
+    if (input == gemm.roles.filter)
+      taps_ = plan_.taps;
+    data_ = part_runs(nest_, input_, along_, pixels_, taps_);
+    flat_ = nest::flat(input_, nest_.indices.size());
+  }
 
   TileMap run() {
     if (lies_as_matrix()) {
@@ -50,7 +48,7 @@ public:
     } else if (std::vector<Side> sides; sort(sides)) {
       image(sides);
     }
-    map_.wrong = unfit(map_, size_of(nest_, walk_.input), "data");
+    map_.wrong = unfit(map_, elem_bytes_, "data");
     return std::move(map_);
   }
 
@@ -62,42 +60,48 @@ private:
   bool fail(IndexId index) { return fail(no_walk(nest_, index, "data")); }
 
   const Nest &nest_;
-  const Walk walk_;
-  const nest::Operand data_;
-  const nest::Linear flat_;
+  const nest::Operand &input_;
+  const IndexId along_; // along which the input is contiguous
+  const ColumnPlan plan_;
+  const std::vector<IndexId> &pixels_;
+  std::vector<IndexId> taps_;
+  const std::int64_t rows_; // of a copy
+  const std::int64_t elem_bytes_;
+  nest::Operand data_; // the input in runs
+  nest::Linear flat_;
   std::vector<const nest::Dim *> part_dims_; // that parts alone move
   TileMap map_;
 
   bool lies_as_matrix() const {
     for (const nest::Dim &dim : data_.dims)
-      if (dim.guarded || moves(dim, walk_.taps, nest_))
+      if (dim.guarded || moves(dim, taps_, nest_))
         return false;
-    return lie_as_one(nest_, flat_, walk_.pixels) && walk_.rows <= kMostBox;
+    return lie_as_one(nest_, flat_, pixels_) && rows_ <= kMostBox;
   }
 
   void matrix() {
     map_.offset = flat_.constant;
-    map_.add(extent(nest_, walk_.along), 1, still(nest_));
-    map_.add(points_of(nest_, walk_.pixels), flat_.coeff[at(walk_.pixels.back())],
-             nest::along(nest_, walk_.pixels.back()));
-    for (const IndexId part : walk_.parts)
+    map_.add(extent(nest_, along_), 1, still(nest_));
+    map_.add(points_of(nest_, pixels_), flat_.coeff[at(pixels_.back())],
+             nest::along(nest_, pixels_.back()));
+    for (const IndexId part : plan_.parts)
       if (flat_.coeff[at(part)] != 0)
         map_.add(extent(nest_, part), flat_.coeff[at(part)], nest::along(nest_, part));
   }
 
   bool place(const nest::Dim &dim, std::vector<Side> &sides) {
-    if (dim.at.coeff[at(walk_.along)] != 0)
+    if (dim.at.coeff[at(along_)] != 0)
       return true;
     Side side{.dim = &dim};
-    for (const IndexId pixel : walk_.pixels)
+    for (const IndexId pixel : pixels_)
       if (dim.at.coeff[at(pixel)] != 0 && std::exchange(side.pixel, pixel))
         return fail(pixel);
-    if (!moves(dim, walk_.parts, nest_)) {
+    if (!moves(dim, plan_.parts, nest_)) {
       sides.push_back(side);
       return true;
     }
-    if (dim.guarded || moves(dim, walk_.taps, nest_) || dim.at.constant != 0)
-      return fail(walk_.parts.front());
+    if (dim.guarded || moves(dim, taps_, nest_) || dim.at.constant != 0)
+      return fail(plan_.parts.front());
     if (!side.pixel)
       part_dims_.push_back(&dim);
     else
@@ -111,15 +115,15 @@ private:
       if (!place(dim, sides))
         return false;
     const auto order = [&](const Side &side) {
-      const auto found = std::find(walk_.pixels.begin(), walk_.pixels.end(), side.pixel);
-      return found == walk_.pixels.end() ? -1 : found - walk_.pixels.begin();
+      const auto found = std::find(pixels_.begin(), pixels_.end(), side.pixel);
+      return found == pixels_.end() ? -1 : found - pixels_.begin();
     };
     std::stable_sort(sides.begin(), sides.end(),
                      [&](const Side &a, const Side &b) { return order(a) > order(b); });
     const auto with_pixels =
         std::count_if(sides.begin(), sides.end(), [](const Side &side) { return side.pixel; });
-    if (with_pixels != static_cast<std::ptrdiff_t>(walk_.pixels.size()))
-      return fail(walk_.pixels.back());
+    if (with_pixels != static_cast<std::ptrdiff_t>(pixels_.size()))
+      return fail(pixels_.back());
     // Those without a pixel stand still at one place each.
     if (with_pixels > 0)
       std::rotate(sides.begin() + with_pixels - 1, sides.begin() + with_pixels, sides.end());
@@ -128,7 +132,7 @@ private:
 
   bool is_batch(const Side &side) const {
     return side.pixel && side.dim->at.coeff[*side.pixel] == 1 && side.dim->at.constant == 0 &&
-           !side.dim->guarded && !moves(*side.dim, walk_.taps, nest_) &&
+           !side.dim->guarded && !moves(*side.dim, taps_, nest_) &&
            side.dim->size >= extent(nest_, *side.pixel);
   }
 
@@ -138,7 +142,7 @@ private:
     const std::int64_t count = !side.pixel ? 1 : extent(nest_, *side.pixel);
     nest::Linear tap = still(nest_);
     std::int64_t lower = subscript.constant;
-    for (const IndexId i : walk_.taps) {
+    for (const IndexId i : taps_) {
       tap.coeff[at(i)] = subscript.coeff[at(i)];
       lower += std::min<std::int64_t>(0, subscript.coeff[at(i)]) * (extent(nest_, i) - 1);
     }
@@ -157,39 +161,39 @@ private:
     for (const nest::Dim *dim : part_dims_) {
       const std::int64_t inside = size;
       if (size > 1 && dim->stride != size * stride)
-        return fail(walk_.parts.front());
+        return fail(plan_.parts.front());
       stride = size > 1 ? stride : dim->stride;
       size *= dim->size;
-      for (const IndexId part : walk_.parts)
+      for (const IndexId part : plan_.parts)
         last.coeff[at(part)] += dim->at.coeff[at(part)] * inside;
     }
-    return part_dims_.size() <= 1 || fail(walk_.parts.back());
+    return part_dims_.size() <= 1 || fail(plan_.parts.back());
   }
 
   // Parts may move the contiguous dimension too, as groups of channels do.
   void take_first() {
     for (const nest::Dim &dim : data_.dims)
-      for (const IndexId part : walk_.parts)
-        if (dim.at.coeff[at(walk_.along)] != 0) {
+      for (const IndexId part : plan_.parts)
+        if (dim.at.coeff[at(along_)] != 0) {
           const std::int64_t apart = dim.at.coeff[at(part)] * dim.stride;
           map_.place[0].coeff[at(part)] = apart;
           map_.dims[0] += apart * (extent(nest_, part) - 1);
           if (extent(nest_, part) > 1 && map_.wrong.empty())
-            map_.wrong = misaligned(std::abs(apart), size_of(nest_, walk_.input), "data");
+            map_.wrong = misaligned(std::abs(apart), elem_bytes_, "data");
         }
   }
 
   void image(std::vector<Side> sides) {
     map_.offset = data_.offset;
-    map_.add(extent(nest_, walk_.along), 1, still(nest_));
+    map_.add(extent(nest_, along_), 1, still(nest_));
     take_first();
     const bool has_batch = sides.size() > 1 && is_batch(sides.back());
     const Side batch = has_batch ? sides.back() : Side{};
     if (has_batch)
       sides.pop_back();
     for (const Side &side : sides) {
-      if (moves(*side.dim, walk_.parts, nest_)) {
-        fail(side.pixel.value_or(walk_.parts.back()));
+      if (moves(*side.dim, plan_.parts, nest_)) {
+        fail(side.pixel.value_or(plan_.parts.back()));
         return;
       }
       add_spatial(side);
@@ -198,10 +202,10 @@ private:
     std::int64_t stride = map_.strides.back();
     nest::Linear last = has_batch ? nest::along(nest_, *batch.pixel) : still(nest_);
     if (has_batch) {
-      const bool is_cut = moves(*batch.dim, walk_.parts, nest_);
+      const bool is_cut = moves(*batch.dim, plan_.parts, nest_);
       size = is_cut ? batch.dim->size : extent(nest_, *batch.pixel);
       stride = batch.dim->stride;
-      for (const IndexId part : walk_.parts)
+      for (const IndexId part : plan_.parts)
         last.coeff[at(part)] = batch.dim->at.coeff[at(part)];
     }
     if (!take_parts(size, stride, last))
@@ -216,12 +220,12 @@ private:
     std::int64_t farthest = 0;
     for (const nest::Linear &tap : map_.taps) {
       std::int64_t reach = tap.constant;
-      for (const IndexId k : walk_.taps)
+      for (const IndexId k : taps_)
         reach += std::max<std::int64_t>(0, tap.coeff[at(k)]) * (extent(nest_, k) - 1);
       farthest = std::max(farthest, reach);
     }
     if (auto wrong = outside({{"im2col.rank", spatial, 1, kMostSpatial},
-                              {"im2col.points", walk_.rows, 1, kMostPoints},
+                              {"im2col.points", rows_, 1, kMostPoints},
                               {"im2col.offset", farthest, 0, most_offset(spatial)}}))
       map_.wrong = *std::move(wrong);
   }
@@ -261,35 +265,13 @@ std::optional<IndexId> unnumbered(const Nest &nest, const CoreRoles &roles,
 TileMap data_map(const Gemm &gemm) {
   if (has_loading_warps(gemm.schedule) && !has_box(gemm))
     return {};
-  if (gemm.roles.data_turned)
-    return Mapper(gemm.nest, {.input = gemm.roles.data,
-                              .along = gemm.roles.pixels.back(),
-                              .pixels = gemm.roles.depths,
-                              .parts = column_plan(gemm).parts,
-                              .rows = gemm.tile.depth})
-        .run();
-  if (has_box(gemm))
-    return box_map(gemm);
-  return Mapper(gemm.nest, {.input = gemm.roles.data,
-                            .along = gemm.roles.depth(),
-                            .pixels = gemm.roles.pixels,
-                            .taps = gemm.roles.walked,
-                            .parts = gemm.roles.grid,
-                            .rows = gemm.tile.rows})
-      .run();
+  return has_box(gemm) && !gemm.roles.data_turned ? box_map(gemm)
+                                                  : Mapper(gemm, gemm.roles.data).run();
 }
 
 TileMap filter_map(const Gemm &gemm) {
-  if (gemm.roles.data_turned) {
-    const ColumnPlan plan = column_plan(gemm);
-    return Mapper(gemm.nest, {.input = gemm.roles.filter,
-                              .along = gemm.roles.channel,
-                              .pixels = gemm.roles.depths,
-                              .taps = plan.taps,
-                              .parts = plan.parts,
-                              .rows = gemm.tile.depth})
-        .run();
-  }
+  if (gemm.roles.data_turned)
+    return Mapper(gemm, gemm.roles.filter).run();
   const bool packed = is_packed(gemm.schedule.fills[at(gemm.roles.filter)]);
   const std::int64_t sharers = gemm.schedule.tiles.cluster_m;
   const Source source = source_of(gemm.nest, gemm.schedule, gemm.roles.filter);
