@@ -145,6 +145,8 @@ const std::vector<Schedule> &FusedSearch::forms(MemberId member) {
       feed(form, member);
     if (member != kAnchor && has_dot_rows(form)) // registers of rows are the anchor's
       continue;
+    if (member != kAnchor) // its consumer's buffer takes the results
+      form.store = schedule::Store::Direct;
     if (std::find(found.begin(), found.end(), form) == found.end())
       found.push_back(std::move(form));
   }

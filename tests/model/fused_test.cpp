@@ -153,7 +153,7 @@ TEST(Fused, PickedSchedulesOfRandomChains) {
     check_picked(seed, vectors, on_vectors);
     check_picked(seed, items, on_items);
   }
-  EXPECT_GT(on_vectors, 8);
+  EXPECT_GT(on_vectors, 9);
   EXPECT_GT(on_items, 8);
 }
 
