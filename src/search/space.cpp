@@ -22,6 +22,12 @@ constexpr std::int64_t kShortLoop = 4;
 constexpr std::int64_t kReadsUnderWay = 16;
 constexpr std::int64_t kMostTaps = 7; // that are unrolled so that an index has edges
 
+// Whether an input may be read outside its tensor.
+bool leaves_tensor(const nest::Operand &input) {
+  return std::any_of(input.dims.begin(), input.dims.end(),
+                     [](const nest::Dim &dim) { return dim.guarded; });
+}
+
 } // namespace
 
 Space::Space(const Nest &nest, const Target &target, cost::LaneCounts &counts, const DotOp *dot)
@@ -240,8 +246,7 @@ Schedule Space::base() const {
     unroll_window(schedule);
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     const nest::Operand &input = nest_.inputs[k];
-    const bool guarded = std::any_of(input.dims.begin(), input.dims.end(),
-                                     [](const nest::Dim &dim) { return dim.guarded; });
+    const bool guarded = leaves_tensor(input);
     const bool by_lane = lane_ && nest::flat(input, nest_.indices.size()).coeff[*lane_] != 0;
     if (input.constant && !guarded && by_lane && nest_.inputs.size() > 1 && positions(nest_) == 0)
       schedule.fills[k] = Fill::Packed;
@@ -272,11 +277,7 @@ bool Space::reads_in_place() const {
 }
 
 bool Space::is_guarded() const {
-  for (const nest::Operand &input : nest_.inputs)
-    for (const nest::Dim &dim : input.dims)
-      if (dim.guarded)
-        return true;
-  return false;
+  return std::any_of(nest_.inputs.begin(), nest_.inputs.end(), leaves_tensor);
 }
 
 void Space::clip_taps(Schedule &schedule) const {
@@ -304,11 +305,15 @@ void Space::read_in_place(Schedule &schedule) const {
     }
 }
 
-// What the lanes run through, or what they read as broadcasts.
+// What the lanes run through, or what they read as broadcasts. What may be read outside its tensor
+// is read as the form says already.
 void Space::stage_inputs(Schedule &schedule, bool by_lane) const {
-  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
-    if (lane_ && (nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[*lane_] != 0) == by_lane)
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    const nest::Operand &input = nest_.inputs[k];
+    if (lane_ && !leaves_tensor(input) &&
+        (nest::flat(input, nest_.indices.size()).coeff[*lane_] != 0) == by_lane)
       schedule.fills[k] = Fill::Local;
+  }
 }
 
 // Output indices beside lanes and pixels that share a subscript with a reduced one in one input and
@@ -375,7 +380,7 @@ std::vector<std::int64_t> Space::row_copies(Form form) const {
   if (form == Form::Windowed || (takes_rows() && row_))
     return {1, 2};
   const bool reads_much = target_.lanes == LaneKind::WorkItem && nest_.inputs.size() == 1;
-  if ((form != Form::InPlace && !reads_much) || !row_ || !reduces_taps_only())
+  if ((!is_in_place(form) && !reads_much) || !row_ || !reduces_taps_only())
     return {1};
   return {1, 2, 4};
 }

@@ -26,9 +26,16 @@ using nest::IndexId;
 // How an input that may be read outside its tensor is read: from a staged, padded tile, or in place
 // with taps that are clipped and edges.
 // Gathered: the staged form, with what lanes read as broadcasts staged too; Panelled: with what the
-// lanes run through; Windowed: gathered, and a block computes all places of the window that it
-// reads.
-enum class Form { Staged, InPlace, Gathered, Panelled, Windowed };
+// lanes run through; InPlacePanelled: the in-place form with that; Windowed: gathered, and a block
+// computes all places of the window that it reads.
+enum class Form { Staged, InPlace, Gathered, Panelled, InPlacePanelled, Windowed };
+
+constexpr bool is_in_place(Form form) {
+  return form == Form::InPlace || form == Form::InPlacePanelled;
+}
+constexpr bool stages_panels(Form form) {
+  return form == Form::Panelled || form == Form::InPlacePanelled;
+}
 
 class Space {
 public:

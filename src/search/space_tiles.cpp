@@ -104,12 +104,12 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
           schedule.splits[*pixel_] = {keep, keep, 1};
         if (form != Form::Windowed && rows > 1 && rows <= extent(*row_))
           schedule.splits[*row_] = {rows, rows, 1};
-        if (form == Form::InPlace)
+        if (is_in_place(form))
           read_in_place(schedule);
         if (form == Form::Windowed)
           hold_window(schedule, rows);
-        if (form == Form::Gathered || form == Form::Panelled || form == Form::Windowed)
-          stage_inputs(schedule, form == Form::Panelled);
+        if (form == Form::Gathered || stages_panels(form) || form == Form::Windowed)
+          stage_inputs(schedule, stages_panels(form));
         clip_taps(schedule);
         turn_stages(schedule);
         prefetch_packed(schedule);
@@ -259,6 +259,8 @@ void Space::collect_register_tiles() {
       dot_ == nullptr) {
     collect_register_tiles(Form::Gathered);
     collect_register_tiles(Form::Panelled);
+    if (is_guarded())
+      collect_register_tiles(Form::InPlacePanelled);
     if (!window_outputs().empty())
       collect_register_tiles(Form::Windowed);
   }

@@ -119,6 +119,23 @@ TEST(Space, WindowsOfFilterGradientsAreHeldByABlock) {
   EXPECT_NE(text.find("stage  0"), std::string::npos) << text;
 }
 
+// A trained filter whose channels lie innermost: rows of it that lanes run through are copied into a
+// panel, and the image is read where it lies.
+TEST(Space, TrainedFiltersAreStagedBesideImagesInPlace) {
+  const std::string text = picked(nest::parse_nest(R"(nest conv {
+    index n 32, m 128, y 28, x 28 | r 3, s 3, c 128
+    slot 0 f32 3211264, 1 f32 147456, 2 f32 3211264
+    acc f32 = sum mul
+    in 0 + 0 [n:32*100352, y + r - 1:28?*3584, x + s - 1:28?*128, c:128*1]
+    in 1 + 0 [r:3*49152, s:3*16384, c:128*128, m:128*1]
+    out 2 + 0 [n:32*100352, y:28*3584, x:28*128, m:128*1]
+    post acc
+  })"),
+                                  "cpu_avx512");
+  EXPECT_NE(text.find("peel   x\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("stage  1\n"), std::string::npos) << text;
+}
+
 // Groups lie next to the channels of the result, yet copies along them would share nothing: they
 // stand along the row, as those of a layer of one group do.
 TEST(Space, CopiesOfAGroupedLayerStandAlongTheRow) {
