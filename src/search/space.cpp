@@ -45,10 +45,11 @@ Space::Space(const Nest &nest, const Target &target, cost::LaneCounts &counts, c
 void Space::take_axes(const Axes &axes) {
   lane_ = axes.lane;
   pixel_ = axes.pixel;
-  row_ = slowest_large_output();
+  row_ = longest_output({lane_, pixel_});
   if (const std::optional<IndexId> near = nearest_short_output();
       target_.lanes == LaneKind::WorkItem && nest_.inputs.size() == 1 && near)
     row_ = near;
+  rest_ = longest_output({lane_, pixel_, row_});
 }
 
 // Whether no other lanes can be much better: vectors along the index are whole, they lie together
@@ -166,11 +167,13 @@ std::optional<IndexId> Space::work_item_index() const {
   return best;
 }
 
-// Among the rest the index that splits a network's images into blocks: the longest.
-std::optional<IndexId> Space::slowest_large_output() const {
+// Among the others: the index that splits a network's images into blocks.
+std::optional<IndexId>
+Space::longest_output(const std::vector<std::optional<IndexId>> &beside) const {
   std::optional<IndexId> best;
   for (const IndexId i : output_indices(nest_))
-    if (i != lane_ && i != pixel_ && (!best || extent(i) > extent(*best)))
+    if (std::find(beside.begin(), beside.end(), i) == beside.end() &&
+        (!best || extent(i) > extent(*best)))
       best = i;
   return best;
 }

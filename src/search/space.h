@@ -67,7 +67,7 @@ private:
   std::optional<IndexId> shared_index() const;
   bool serves_lanes(IndexId index) const;
   void take_axes(const Axes &axes);
-  std::optional<IndexId> slowest_large_output() const;
+  std::optional<IndexId> longest_output(const std::vector<std::optional<IndexId>> &beside) const;
   std::optional<IndexId> nearest_short_output() const;
 
   bool is_tap(IndexId reduced) const;
@@ -129,6 +129,7 @@ private:
   std::optional<IndexId> lane_;
   std::optional<IndexId> pixel_;
   std::optional<IndexId> row_;
+  std::optional<IndexId> rest_;           // the longest of the others
   std::vector<Candidate> register_tiles_; // the smallest block of each
   std::vector<Candidate> found_;
   double elsewhere_ = std::numeric_limits<double>::infinity(); // seconds of the best that other

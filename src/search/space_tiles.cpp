@@ -202,12 +202,12 @@ void Space::try_tiles(const Schedule &schedule) {
           next.splits[*row_].tile = row;
         add(next);
       }
-  for (const std::optional<IndexId> index : {pixel_, lane_, row_, pixel_}) {
+  for (const std::optional<IndexId> index : {pixel_, lane_, row_, pixel_, rest_, row_}) {
     const auto best = std::min_element(found_.begin() + static_cast<std::ptrdiff_t>(first),
                                        found_.end(), [](const Candidate &a, const Candidate &b) {
                                          return a.estimate.seconds < b.estimate.seconds;
                                        });
-    if (index && best != found_.end())
+    if (index && extent(*index) > 1 && best != found_.end())
       improve(best->schedule, *index);
   }
 }

@@ -136,6 +136,22 @@ TEST(Space, TrainedFiltersAreStagedBesideImagesInPlace) {
   EXPECT_NE(text.find("stage  1\n"), std::string::npos) << text;
 }
 
+// Rows of a few channels are short: a block has several of them, of many images.
+TEST(Space, BlocksHaveSeveralRowsOfABatch) {
+  const std::string text = picked(nest::parse_nest(R"(nest conv {
+    index n 128, m 16, y 32, x 32 | c 16, r 3, s 3
+    slot 0 f32 2097152, 1 f32 2304, 2 f32 2097152
+    acc f32 = sum mul
+    in 0 + 0 [n:128*16384, c:16*1, y + r - 1:32?*512, x + s - 1:32?*16]
+    in 1 + 0 [m:16*144, c:16*9, r:3*3, s:3*1]
+    out 2 + 0 [n:128*16384, m:16*1, y:32*512, x:32*16]
+    post acc
+  })"),
+                                  "cpu_avx512");
+  EXPECT_NE(text.find("stage  1 transposed\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("y:1 "), std::string::npos) << text;
+}
+
 // Groups lie next to the channels of the result, yet copies along them would share nothing: they
 // stand along the row, as those of a layer of one group do.
 TEST(Space, CopiesOfAGroupedLayerStandAlongTheRow) {
