@@ -380,7 +380,12 @@ bool Space::reduces_taps_only() const {
 // Copies of a row, or of the nearest index of a window. Rows kept in registers share what they
 // read: worth it where little else is computed per element.
 std::vector<std::int64_t> Space::row_copies(Form form) const {
-  if (form == Form::Windowed || (takes_rows() && row_))
+  if (holds_window(form)) {
+    const std::int64_t places = extent(window_outputs().back());
+    return places > 2 && places <= kMostTaps ? std::vector<std::int64_t>{1, 2, places}
+                                             : std::vector<std::int64_t>{1, 2};
+  }
+  if (takes_rows() && row_)
     return {1, 2};
   const bool reads_much = target_.lanes == LaneKind::WorkItem && nest_.inputs.size() == 1;
   if ((!is_in_place(form) && !reads_much) || !row_ || !reduces_taps_only())

@@ -27,8 +27,8 @@ using nest::IndexId;
 // with taps that are clipped and edges.
 // Gathered: the staged form, with what lanes read as broadcasts staged too; Panelled: with what the
 // lanes run through; InPlacePanelled: the in-place form with that; Windowed: gathered, and a block
-// computes all places of the window that it reads.
-enum class Form { Staged, InPlace, Gathered, Panelled, InPlacePanelled, Windowed };
+// computes all places of the window that it reads; Held: the staged form with these.
+enum class Form { Staged, InPlace, Gathered, Panelled, InPlacePanelled, Windowed, Held };
 
 constexpr bool is_in_place(Form form) {
   return form == Form::InPlace || form == Form::InPlacePanelled;
@@ -36,6 +36,7 @@ constexpr bool is_in_place(Form form) {
 constexpr bool stages_panels(Form form) {
   return form == Form::Panelled || form == Form::InPlacePanelled;
 }
+constexpr bool holds_window(Form form) { return form == Form::Windowed || form == Form::Held; }
 
 class Space {
 public:

@@ -102,11 +102,11 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
           set_rows(nest_, schedule, *pixel_, points, keep);
         else if (pixel_)
           schedule.splits[*pixel_] = {keep, keep, 1};
-        if (form != Form::Windowed && rows > 1 && rows <= extent(*row_))
+        if (!holds_window(form) && rows > 1 && rows <= extent(*row_))
           schedule.splits[*row_] = {rows, rows, 1};
         if (is_in_place(form))
           read_in_place(schedule);
-        if (form == Form::Windowed)
+        if (holds_window(form))
           hold_window(schedule, rows);
         if (form == Form::Gathered || stages_panels(form) || form == Form::Windowed)
           stage_inputs(schedule, stages_panels(form));
@@ -262,7 +262,8 @@ void Space::collect_register_tiles() {
     if (is_guarded())
       collect_register_tiles(Form::InPlacePanelled);
     if (!window_outputs().empty())
-      collect_register_tiles(Form::Windowed);
+      for (const Form form : {Form::Windowed, Form::Held})
+        collect_register_tiles(form);
   }
 }
 

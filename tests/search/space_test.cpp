@@ -152,6 +152,23 @@ TEST(Space, BlocksHaveSeveralRowsOfABatch) {
   EXPECT_EQ(text.find("y:1 "), std::string::npos) << text;
 }
 
+// A row of the window in registers reads each element of both once for three places.
+TEST(Space, RowsOfAWindowAreHeldInRegisters) {
+  const std::string text = picked(nest::parse_nest(R"(nest gemm_part {
+    index np 128, m 16, c 16, r 3, s 3 | y 32, x 32
+    slot 0 f32 2097152, 1 f32 2097152, 2 f32 294912
+    acc f32 = sum mul
+    in 0 + 0 [np:128*16384, m:16*1, y:32*512, x:32*16]
+    in 1 + 0 [np:128*16384, c:16*1, r + y - 1:32?*512, s + x - 1:32?*16]
+    out 2 + 0 [np:128*2304, m:16*144, r:3*48, s:3*16, c:16*1]
+    post acc
+  })"),
+                                  "cpu_avx512");
+  EXPECT_NE(text.find("r:3 s:3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(" s:3\n  loop"), std::string::npos) << text;
+  EXPECT_EQ(text.find("stage  0"), std::string::npos) << text;
+}
+
 // Groups lie next to the channels of the result, yet copies along them would share nothing: they
 // stand along the row, as those of a layer of one group do.
 TEST(Space, CopiesOfAGroupedLayerStandAlongTheRow) {
