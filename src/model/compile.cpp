@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -146,6 +147,21 @@ void run_aside(std::vector<CompiledLaunch> &launches) {
   const std::vector<std::optional<std::size_t>> asides = search::choose_asides(all);
   for (std::size_t k = 0; k < launches.size(); ++k)
     launches[k].before = asides[k];
+}
+
+// In less memory than asides leave, launches run one behind the other.
+void fit(Compiled &compiled, const runtime::Device &device, std::int64_t most_bytes,
+         const std::function<void(Compiled &)> &finish) {
+  Compiled made = compiled;
+  try {
+    fit_arena(made, device, most_bytes, finish);
+  } catch (const Error &error) {
+    if (error.code() != ErrorCode::Limit)
+      throw;
+    made = compiled;
+    fit_arena(made, device, most_bytes, [](Compiled &) {});
+  }
+  compiled = std::move(made);
 }
 
 // Of everything that the code of a launch is made from: which arguments its parts share, not which
@@ -306,10 +322,14 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
   check_sizes(compiled.stored);
   compiled.launches = launches_of(scheduled(std::move(laid.groups), device, options, kept),
                                   device.target(), options, kept);
+  const auto finish = [&](Compiled &of) {
+    if (options.has_asides && has(device.target(), Feature::LaunchQueue))
+      run_aside(of.launches);
+  };
   if (options.arena_bytes > 0)
-    fit_arena(compiled, device, options.arena_bytes);
-  else if (options.has_asides && has(device.target(), Feature::LaunchQueue))
-    run_aside(compiled.launches);
+    fit(compiled, device, options.arena_bytes, finish);
+  else
+    finish(compiled);
   compiled.searched = kept.searched();
   compiled.seconds.choose = watch.seconds();
   return compiled;

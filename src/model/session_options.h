@@ -20,7 +20,7 @@ struct SessionOptions {
   search::FusionSettings fusion;
   search::Sharing sharing = search::Sharing::Any; // of launches, by several kernels
   // Whether launches that nothing waits for soon run beside others (search/network/asides.h), for who runs
-  // a timeline of them; not under a limit of memory, which they keep longer.
+  // a timeline of them; under a limit of memory where it suffices, since they keep more for longer.
   bool has_asides = false;
   // That buffers alive during a run alone may need; what would be too much is computed again
   // (model/plan/recompute.h). 0: any.

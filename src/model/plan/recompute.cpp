@@ -280,9 +280,11 @@ private:
 
 } // namespace
 
-void fit_arena(Compiled &compiled, const runtime::Device &device, std::int64_t most_bytes) {
+void fit_arena(Compiled &compiled, const runtime::Device &device, std::int64_t most_bytes,
+               const std::function<void(Compiled &)> &finish) {
   Repeater repeater(compiled, device.target());
-  // Buffers do not fill memory without gaps: what these take is learned from a plan.
+  // Buffers do not fill memory without gaps, and asides keep some for longer: what these take is
+  // learned from a plan.
   for (std::int64_t gaps = 0;;) {
     while (repeater.most() + gaps > most_bytes)
       if (!repeater.repeat_one())
@@ -291,6 +293,7 @@ void fit_arena(Compiled &compiled, const runtime::Device &device, std::int64_t m
                                 "them",
                                 static_cast<double>(repeater.most() + gaps) * 1e-9,
                                 static_cast<double>(most_bytes) * 1e-9));
+    finish(compiled);
     const Plan plan = make_plan(compiled, device.alignment());
     const std::int64_t needed = plan.activation_bytes - plan.arena_begin;
     if (needed <= most_bytes)

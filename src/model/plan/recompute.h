@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "model/compiled.h"
 #include "runtime/device.h"
@@ -25,7 +26,10 @@ namespace tilefuse::model {
 
 // Repeats launches until buffers that share memory need `most_bytes` of it at most; says of each in
 // its notes what it frees and takes, and of every tensor that waits why it is repeated or kept.
-// Requires `most_bytes` > 0. Error{Limit} where no more can be repeated: what is needed at least.
-void fit_arena(Compiled &compiled, const runtime::Device &device, std::int64_t most_bytes);
+// `finish` is called whenever launches have changed, before what they need is planned: it may say
+// which run aside. Requires `most_bytes` > 0. Error{Limit} where no more can be repeated: what is
+// needed at least.
+void fit_arena(Compiled &compiled, const runtime::Device &device, std::int64_t most_bytes,
+               const std::function<void(Compiled &)> &finish);
 
 } // namespace tilefuse::model
