@@ -60,5 +60,33 @@ kernel chunks blocks 1 block_size 32 {{
   EXPECT_FALSE(has_wide(2));
 }
 
+// A vector or an element of half type that is read under a condition is converted behind it, so that
+// no predicate lasts until the read has arrived.
+TEST(CudaVectors, HalfTypesAreConvertedBehindTheirCondition) {
+  const auto text = [](const std::string &type, const std::string &read) {
+    const Package package = make_cuda_emitter()->emit(kernel::parse_kernel(fmt::format(R"(
+kernel edge blocks 1 block_size 32 {{
+  global const x {0}[512]
+  global y f32[512]
+  {1}
+}})",
+                                                                                       type, read)),
+                                                      cuda_target());
+    expect_clean({package});
+    return body(package);
+  };
+  const std::string vector = "x[lane * 8 .. 8 valid select(lane < 5, 8, 0) fill 0]";
+  const std::string element = "x[lane valid select(lane < 5, 1, 0) fill -inf]";
+  for (const auto &[type, form] : {std::pair{"f16", "_half"}, {"bf16", "_bfloat"}}) {
+    const std::string eight = text(type, fmt::format("y[lane * 8 .. 8] = f32x8({})", vector));
+    EXPECT_NE(eight.find(fmt::format("tf_wide_if{}<8>(b0 + (lane * 8), lane < 5", form)),
+              std::string::npos)
+        << eight;
+    const std::string one = text(type, fmt::format("y[lane] = f32({})", element));
+    EXPECT_NE(one.find(fmt::format("tf_one_if{}(b0 + (lane), ", form)), std::string::npos) << one;
+  }
+  EXPECT_EQ(text("f32", "y[lane * 8 .. 8] = " + vector).find("_if"), std::string::npos);
+}
+
 } // namespace
 } // namespace tilefuse::emit

@@ -53,6 +53,11 @@ std::string CEmitter::plain_store(const CContext &, const VectorText &at,
   return store(at.buffer.type.elem, at.type.lanes, at.base, at.index, value);
 }
 
+std::string CEmitter::conditional_load(const CContext &, const VectorText &, const std::string &,
+                                       const std::string &) const {
+  return {};
+}
+
 std::string CEmitter::pointer_of_rank(const std::string &, const std::string &) const {
   refuse("a load from another block");
 }

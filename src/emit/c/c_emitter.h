@@ -134,6 +134,10 @@ public:
   // Whether a vector whose first element is aligned to as many elements is one access.
   virtual bool has_wide(const CContext &cx, const kernel::Type &type) const = 0;
   virtual std::string wide_load(const CContext &cx, const VectorText &at) const = 0;
+  // A scalar or an aligned vector of memory that the kernel does not write where the condition
+  // holds, else `fill` in all lanes; empty: as any value that is selected.
+  virtual std::string conditional_load(const CContext &cx, const VectorText &at,
+                                       const std::string &condition, const std::string &fill) const;
   virtual std::string wide_store(const CContext &cx, const VectorText &at,
                                  const std::string &value) const = 0;
   // A whole vector to any address.
@@ -143,7 +147,8 @@ public:
   // one, and that which stores it.
   virtual bool has_words() const { return false; }
   virtual std::string load_words(CContext &cx, const kernel::Let &let) const;
-  virtual std::string store_words(CContext &cx, const kernel::Store &store, kernel::VarId var) const;
+  virtual std::string store_words(CContext &cx, const kernel::Store &store,
+                                  kernel::VarId var) const;
   // A pointer to the same element of the cluster's block of a rank.
   virtual std::string pointer_of_rank(const std::string &pointer, const std::string &rank) const;
 

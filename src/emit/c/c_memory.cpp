@@ -89,6 +89,20 @@ std::string element_text(CContext &cx, DType elem, const kernel::Load &load) {
                           integer_literal(cx, constant));
 }
 
+// A scalar or an aligned vector under a condition; empty where it is selected as any value is.
+std::string conditional_text(CContext &cx, const Type &type, const kernel::Load &load,
+                             const std::string &condition) {
+  const kernel::Buffer &buffer = cx.kernel[load.buffer];
+  if (buffer.space != Space::Global || buffer.written)
+    return {};
+  return cx.language.conditional_load(cx,
+                                      {buffer,
+                                       {buffer.type.elem, type.lanes},
+                                       buffer_name(cx, load.buffer),
+                                       bare(expression(cx, load.index))},
+                                      condition, fill_literal(cx, type, load.fill));
+}
+
 // A whole vector under a condition, or unconditionally; empty where elements differ.
 std::string aligned_load(CContext &cx, const kernel::Buffer &buffer, const Type &type,
                          const kernel::Load &load) {
@@ -98,6 +112,10 @@ std::string aligned_load(CContext &cx, const kernel::Buffer &buffer, const Type 
     return {};
   if (!is_aligned(cx, type, load))
     return {};
+  if (condition != nullptr)
+    if (std::string text = conditional_text(cx, type, load, bare(expression(cx, condition)));
+        !text.empty())
+      return text;
   const std::string vector = cx.language.wide_load(cx, {buffer,
                                                         {buffer.type.elem, type.lanes},
                                                         buffer_name(cx, load.buffer),
@@ -151,8 +169,10 @@ std::string load_text(CContext &cx, const Type &type, const kernel::Load &load) 
     const std::string scalar = element_text(cx, elem, load);
     if (load.valid == nullptr)
       return scalar;
-    return cx.language.select(1, expression(cx, load.valid) + " > 0", scalar,
-                              fill_literal(cx, type, load.fill));
+    const std::string condition = expression(cx, load.valid) + " > 0";
+    if (std::string text = conditional_text(cx, type, load, condition); !text.empty())
+      return text;
+    return cx.language.select(1, condition, scalar, fill_literal(cx, type, load.fill));
   }
   const std::string base = buffer_name(cx, load.buffer);
   const std::string index = bare(expression(cx, load.index));

@@ -216,6 +216,17 @@ public:
                        at.base, at.index);
   }
 
+  // Half types are converted behind the condition and not under it: a predicate register that has
+  // to last until a read has arrived is one of seven, so that few reads would be under way.
+  std::string conditional_load(const CContext &, const VectorText &at, const std::string &condition,
+                               const std::string &fill) const override {
+    if (form(at.buffer.type.elem).empty())
+      return {};
+    const std::string width = at.type.lanes == 1 ? "" : fmt::format("<{}>", at.type.lanes);
+    return fmt::format("tf_{}_if{}{}({} + ({}), {}, {})", at.type.lanes == 1 ? "one" : "wide",
+                       form(at.buffer.type.elem), width, at.base, at.index, condition, fill);
+  }
+
   std::string wide_store(const CContext &, const VectorText &at,
                          const std::string &value) const override {
     return fmt::format("tf_store_wide{}<{}>({} + ({}), {})", form(at.buffer.type.elem),
@@ -227,7 +238,8 @@ public:
   std::string load_words(CContext &cx, const kernel::Let &let) const override {
     const auto &load = std::get<kernel::Load>(let.value->node);
     const int lanes = let.value->type.lanes;
-    return this->let(vector("uint", lanes / 2), variable_name(let.var), words_text(cx, load, lanes));
+    return this->let(vector("uint", lanes / 2), variable_name(let.var),
+                     words_text(cx, load, lanes));
   }
 
   std::string store_words(CContext &cx, const kernel::Store &store,

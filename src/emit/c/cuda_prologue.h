@@ -174,6 +174,26 @@ template <int N> TF tf_vec<float, N> tf_wide_half(const ushort *p) {
 template <int N> TF tf_vec<float, N> tf_wide_bfloat(const ushort *p) {
   const tf_pack<ushort, N> w = *(const tf_pack<ushort, N>*)p; tf_vec<float, N> r;
   _Pragma("unroll") TF_EACH r.v[i] = tf_bfloat(w.v[i]); return r; }
+#define TF_READ_IF(CONDITION, POINTER, TEXT, ...) \
+  asm volatile("{ .reg .pred q; setp.ne.s32 q, " CONDITION ", 0; @q ld.global.nc." TEXT ", [" POINTER "]; }" \
+               : __VA_ARGS__ : "r"((int)c), "l"(p))
+template <int N> TF tf_pack<uint, N> tf_words_if(const uint *p, bool c, uint fill) {
+  tf_pack<uint, N> w; _Pragma("unroll") TF_EACH w.v[i] = fill;
+  if constexpr (N == 1) TF_READ_IF("%1", "%2", "b32 %0", "+r"(w.v[0]));
+  else if constexpr (N == 2) TF_READ_IF("%2", "%3", "v2.b32 {%0, %1}", "+r"(w.v[0]), "+r"(w.v[1]));
+  else _Pragma("unroll") for (int i = 0; i < N; i += 4, p += 4)
+    TF_READ_IF("%4", "%5", "v4.b32 {%0, %1, %2, %3}", "+r"(w.v[i]), "+r"(w.v[i + 1]), "+r"(w.v[i + 2]),
+               "+r"(w.v[i + 3]));
+  return w; }
+#define TF_IF(FORM) \
+  TF float tf_one_if##FORM(const ushort *p, bool c, float fill) { \
+    ushort bits = fill == 0.0f ? 0 : tf##FORM##_bits(fill); \
+    TF_READ_IF("%1", "%2", "b16 %0", "+h"(bits)); return tf##FORM(bits); } \
+  template <int N> TF tf_vec<float, N> tf_wide_if##FORM(const ushort *p, bool c, float fill) { \
+    const uint bits = fill == 0.0f ? 0 : tf##FORM##_bits(fill); tf_vec<float, N> r; \
+    const tf_pack<uint, N / 2> w = tf_words_if<N / 2>((const uint*)p, c, bits << 16 | bits); \
+    _Pragma("unroll") TF_EACH r.v[i] = tf##FORM((ushort)(w.v[i / 2] >> i % 2 * 16)); return r; }
+TF_IF(_half) TF_IF(_bfloat)
 template <int N, class T> TF void tf_store_wide(T *p, tf_vec<T, N> a) {
   if constexpr (sizeof(T) == 1 && N % 4 == 0) { tf_pack<uint, N / 4> w;
     _Pragma("unroll") for (int i = 0; i < N; i += 4)

@@ -115,25 +115,28 @@ ExprRef TileBuilder::point_exists(IndexId index) const {
   return b_.less(cx_.place(index), b_.integer(extent(cx_.nest, index)));
 }
 
-ExprRef TileBuilder::valid_elems(const nest::Operand *operand, bool spread) const {
-  if (cx_.is_vector())
-    return spread ? valid_lanes() : nullptr;
-  ExprRef all = nullptr;
-  ExprRef count = b_.integer(spread ? cx_.width() : 1);
+TileBuilder::Valid TileBuilder::valid_parts(const nest::Operand *operand, bool spread) const {
+  Valid valid;
+  if (cx_.is_vector()) {
+    valid.count = spread ? valid_lanes() : nullptr;
+    return valid;
+  }
   for (const IndexId i : output_indices(cx_.nest)) {
     if (!ragged_[i] || (operand != nullptr && !moves(*operand, i)))
       continue;
     const std::int64_t extent = nest::extent(cx_.nest, i);
     if (spread && i == vector_ && extent % cx_.width() != 0)
-      count = b_.sub(b_.integer(extent), cx_.place(i));
+      valid.count = b_.sub(b_.integer(extent), cx_.place(i));
     else
-      all = b_.logical_and(all, point_exists(i));
+      valid.exists = b_.logical_and(valid.exists, point_exists(i));
   }
-  if (all)
-    return b_.select(all, count, b_.integer(0));
-  std::int64_t known = 0;
-  return kernel::is_constant(count, &known) && known >= (spread ? cx_.width() : 1) ? nullptr
-                                                                                   : count;
+  return valid;
+}
+
+ExprRef TileBuilder::valid_elems(const Valid &valid, std::int64_t lanes) const {
+  if (valid.exists == nullptr)
+    return valid.count;
+  return b_.select(valid.exists, valid.count ? valid.count : b_.integer(lanes), b_.integer(0));
 }
 
 void TileBuilder::make_streams() {
@@ -206,7 +209,7 @@ ExprRef TileBuilder::predicate() const {
 ExprRef TileBuilder::position(const nest::Dim &dim) const {
   const std::size_t k = at(*dim.by);
   const Address address = input_address(cx_, *dim.by, bases_[k]);
-  const ExprRef valid = valid_elems(&cx_.nest.inputs[k], false);
+  const ExprRef valid = valid_elems(valid_parts(&cx_.nest.inputs[k], false), 1);
   ExprRef value = b_.load(cx_.input_buffers[k], address.index, 1, 1, valid, -1);
   if (size_bytes(value->type.elem) > size_bytes(kernel::Type{}.elem)) {
     const auto limit = [&](std::int64_t at) {
@@ -241,15 +244,14 @@ ExprRef TileBuilder::load_input(int input) const {
   const int lanes = (spread ? cx_.width() : 1) * products;
   const std::int64_t apart = spread && products == 1 ? address.lane_stride : 1;
   ExprRef all = nullptr;
-  ExprRef valid = direct ? valid_elems(&cx_.nest.inputs[k], spread) : nullptr;
-  if (valid)
-    valid = b_.mul(valid, b_.integer(products));
+  Valid parts = direct ? valid_parts(&cx_.nest.inputs[k], spread) : Valid{};
+  if (parts.count)
+    parts.count = b_.mul(parts.count, b_.integer(products));
   if (direct && schedule::has_neutral_fill(cx_.nest)) {
     all = checked_inside(cx_, k);
-    const ExprRef count = valid ? valid : b_.integer(lanes);
-    if (all)
-      valid = b_.select(all, count, b_.integer(0));
+    parts.exists = b_.logical_and(all, parts.exists);
   }
+  const ExprRef valid = valid_elems(parts, lanes);
   const ExprRef raw = b_.load(cx_.input_buffers[k], address.index, lanes, apart, valid,
                               valid ? schedule::neutral_fill(cx_.nest) : 0);
   const kernel::Type type = operand_type(input);
@@ -452,7 +454,7 @@ StmtRef TileBuilder::store_results() {
   const std::int64_t stride = vector_ ? cx_.result_form.coeff[*vector_] : 1;
   const auto store = [&] {
     const int width = cx_.result_width();
-    const ExprRef valid = valid_elems(nullptr, width > 1);
+    const ExprRef valid = valid_elems(valid_parts(nullptr, width > 1), width);
     const ExprRef value = post_value(cx_, cx_.nest.post, result(width), valid);
     const ExprRef stored = b_.cast(value, type);
     if (cx_.turned != nullptr)

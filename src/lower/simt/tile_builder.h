@@ -41,9 +41,16 @@ private:
   std::vector<IndexId> all_copied() const;
   std::vector<IndexId> copied_by(int input) const;
   kernel::ExprRef copy_number(const std::vector<IndexId> &indices) const;
-  // Elements of the current copy that exist, as far as `operand` is moved by them (null: whether or
-  // not); null when all do. `spread`: it is a vector.
-  kernel::ExprRef valid_elems(const nest::Operand *operand, bool spread) const;
+  // Elements of a read or a store that there are.
+  struct Valid {
+    kernel::ExprRef exists{}; // whether there are any; null: always
+    kernel::ExprRef count{};  // how many, where there are; null: all
+  };
+  // Of the current copy, as far as `operand` is moved by them (null: whether or not). `spread`: it
+  // is a vector.
+  Valid valid_parts(const nest::Operand *operand, bool spread) const;
+  // The number of them, of `lanes` in all; null when all are there.
+  kernel::ExprRef valid_elems(const Valid &valid, std::int64_t lanes) const;
   kernel::ExprRef valid_lanes() const;
   // Whether the current point of an index exists; null where it always does.
   kernel::ExprRef point_exists(IndexId index) const;
