@@ -35,14 +35,17 @@ FormSizes turned(FormSizes sizes) {
   return sizes;
 }
 
-// Whether another index than those of the filter is fastest in the result, or a tap is.
+// Whether another index than those of the filter, or of a depthwise layer those that both share, is
+// fastest in the result, or a tap is.
 bool has_channels_apart(const nest::Nest &nest) {
   const std::optional<schedule::Roles> roles = schedule::roles_of(nest);
   const std::optional<nest::IndexId> fastest = schedule::fastest_in_result(nest);
-  return roles && fastest && nest::flat(nest.out, nest.indices.size()).coeff[*fastest] == 1 &&
-         (std::find(roles->channels.begin(), roles->channels.end(), *fastest) ==
-              roles->channels.end() ||
-          nest::extent(nest, *fastest) <= kMostTaps);
+  if (!roles || !fastest || nest::flat(nest.out, nest.indices.size()).coeff[*fastest] != 1)
+    return false;
+  const std::vector<nest::IndexId> &channels =
+      roles->channels.empty() ? roles->shared : roles->channels;
+  return std::find(channels.begin(), channels.end(), *fastest) == channels.end() ||
+         nest::extent(nest, *fastest) <= kMostTaps;
 }
 
 class Forms {
@@ -194,6 +197,8 @@ void Forms::add_direct() {
     for (std::int64_t keep : {1, 2, 4, 8}) {
       for (std::int64_t vec : {1, 2, 4, 8})
         add("depthwise", {.channel_vec = vec, .pixel_lanes = lanes, .pixel_keep = keep});
+      if (lies_apart_)
+        add("depthwise", turned({.channel_vec = 1, .pixel_lanes = lanes, .pixel_keep = keep}));
       add("direct", {.channel_keep = keep, .pixel_lanes = lanes});
     }
   // Much of a plane of one channel, where a block's start is dear.

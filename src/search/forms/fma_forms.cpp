@@ -56,9 +56,10 @@ void FmaForm::order_loops() {
   std::stable_sort(
       schedule_.order.begin(), schedule_.order.begin() + nest_.output_indices,
       [&](IndexId a, IndexId b) { return std::llabs(out.coeff[a]) > std::llabs(out.coeff[b]); });
-  if (sizes_.turned && !roles_.channels.empty()) {
+  const std::vector<IndexId> &channels = roles_.channels.empty() ? roles_.shared : roles_.channels;
+  if (sizes_.turned && !channels.empty()) {
     const auto end = schedule_.order.begin() + nest_.output_indices;
-    const auto channel = std::find(schedule_.order.begin(), end, roles_.channels.front());
+    const auto channel = std::find(schedule_.order.begin(), end, channels.front());
     std::rotate(channel, channel + 1, end);
     schedule_.store = schedule::Store::Local;
   }
@@ -281,7 +282,7 @@ Schedule FmaForm::depthwise() {
       if (constant_filter() && split(i).vec > 1)
         schedule_.fills[at(roles_.filter)] = Fill::Packed;
     }
-  if (!roles_.pixels.empty() && out.coeff[roles_.pixels.front()] == 1) {
+  if (!sizes_.turned && !roles_.pixels.empty() && out.coeff[roles_.pixels.front()] == 1) {
     split(roles_.pixels.front()).keep = 1;
     indices = roles_.pixels;
   } else {
