@@ -207,8 +207,46 @@ TEST(WorkItemModel, ReadsOfABodyTakeRegisters) {
     return reason(predict(nest, schedule, gpu()), "  resident on a multiprocessor");
   };
   EXPECT_EQ(blocks("x:7"), 32);
-  EXPECT_EQ(blocks("x:7 s:7"), 32);
-  EXPECT_LE(blocks("x:7 r:7 s:7"), 12);
+  EXPECT_NEAR(blocks("x:7 s:7"), 28, 2);     // NVRTC 13.0: 72 registers
+  EXPECT_NEAR(blocks("x:7 r:7 s:7"), 12, 2); // 159
+}
+
+// Four channels a vector: a guard and a test belong to the read, not to each of its elements, and
+// each element is converted.
+TEST(WorkItemModel, GuardsBelongToReads) {
+  const auto instructions = [&](const std::string &bound, const std::string &type) {
+    const nest::Nest nest = nest::parse_nest(
+        "nest depthwise {\n  index y 56, x 56, c 384 | r 3, s 3\n  slot 0 " + type +
+        " 1291776, 1 f16 3456, 2 f16 1204224\n  acc f32 = sum mul\n  in 0 + 0 [y + r:" + bound +
+        "*22272, x + s:" + bound + "*384, c:384*1]\n  in 1 + 0 const [c:384*9, r:3*3, s:3*1]\n" +
+        "  out 2 + 0 [y:56*21504, x:56*384, c:384*1]\n  post f16(acc)\n}");
+    const auto schedule = schedule::parse_schedule(
+        nest, "schedule t workitem\n  tile y:1 x:1 c:128\n  lane c:32\n  vec c:4\n"
+              "  reg r:3 s:3\n  loop y x c r s\n  pack 1\n");
+    return reason(predict(nest, schedule, gpu()), "  instructions");
+  };
+  const double plain = instructions("58", "f16");
+  EXPECT_LT(instructions("58?", "f16") - plain, 5);
+  EXPECT_NEAR(plain - instructions("58", "f32"), 4, 0.5);
+}
+
+// What all blocks of a multiprocessor read comes from the second-level cache once.
+TEST(WorkItemModel, ASmallFilterStaysInTheFirstLevel) {
+  const auto missed = [&](int channels) {
+    const std::string c = std::to_string(channels), row = std::to_string(56 * channels);
+    const std::string elems = std::to_string(56 * 56 * channels);
+    const nest::Nest nest = nest::parse_nest(
+        "nest depthwise {\n  index y 56, x 56, c " + c + " | r 7\n  slot 0 f16 " + elems +
+        ", 1 f16 " + std::to_string(7 * channels) + ", 2 f16 " + elems +
+        "\n  acc f32 = sum mul\n  in 0 + 0 [y:56*" + row + ", x:56*" + c + ", c:" + c +
+        "*1]\n  in 1 + 0 const [c:" + c + "*7, r:7*1]\n  out 2 + 0 [y:56*" + row + ", x:56*" + c +
+        ", c:" + c + "*1]\n  post f16(acc)\n}");
+    const auto schedule = schedule::parse_schedule(
+        nest, "schedule t workitem\n  tile y:1 x:1 c:128\n  lane c:32\n  vec c:4\n  reg r:7\n"
+              "  loop y x c r\n  pack 1\n");
+    return reason(predict(nest, schedule, gpu()), "second-level cache");
+  };
+  EXPECT_LT(2 * missed(384), missed(4096));
 }
 
 TEST(WorkItemModel, ReasonsAreGiven) {

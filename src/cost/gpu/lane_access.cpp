@@ -223,14 +223,16 @@ std::size_t HashOfNumbers::operator()(const std::vector<std::int64_t> &numbers) 
   return hash;
 }
 
+DType read_type(const Nest &nest, const Schedule &schedule, int input) {
+  const bool in_place = schedule.fills[at(input)] == schedule::Fill::Direct;
+  return in_place ? slot_of(nest, nest.inputs[at(input)]).type
+                  : schedule::held_type(nest, schedule, input);
+}
+
 LaneAccess input_access(const LaneView &view, int input, const InputPlace &place,
                         std::int64_t near) {
-  const Nest &nest = view.nest;
-  const Schedule &schedule = view.schedule;
-  const nest::Slot &slot = slot_of(nest, nest.inputs[at(input)]);
-  const bool in_place = schedule.fills[at(input)] == schedule::Fill::Direct;
-  const DType type = in_place ? slot.type : schedule::held_type(nest, schedule, input);
-  return access(view, as_read(nest, schedule, input, place), size_bytes(type), near);
+  const std::int64_t elem = size_bytes(read_type(view.nest, view.schedule, input));
+  return access(view, as_read(view.nest, view.schedule, input, place), elem, near);
 }
 
 LaneAccess operand_access(const LaneView &view, const nest::Operand &operand, std::int64_t near) {

@@ -45,6 +45,9 @@ struct LaneView {
   const std::vector<InputPlace> &places; // schedule::input_places(nest, schedule)
 };
 
+// In which an input lies where work-items read it: in place, staged or packed.
+DType read_type(const nest::Nest &nest, const schedule::Schedule &schedule, int input);
+
 // From local memory where the input is staged, else from where it lies. `near` register copies are
 // read as one vector.
 LaneAccess input_access(const LaneView &view, int input, const InputPlace &place,

@@ -22,13 +22,18 @@ namespace {
 
 using nest::Operand;
 
-// Instructions: around a loop's body, of a copied vector besides its accesses, of a guard, around a
+// Instructions: around a loop's body, of a copied vector besides its accesses, of its guard, around a
 // result.
 constexpr double kLoopInstructions = 4.5;
 constexpr double kCopyInstructions = 5;
 constexpr double kGuardInstructions = 5;
 // What an asynchronous copy of a single element takes more than a work-item's own.
 constexpr double kNarrowInstructions = 12;
+// Of a read in place: a test of its subscript, and two registers of the value that it has outside.
+constexpr double kTestInstructions = 2;
+constexpr double kFilledRegisters = 2;
+// Of a work-item before it reads anything: where its results lie, and bounds.
+constexpr double kStartInstructions = 60;
 // Each digit of where a copied vector lies in the tensor and in local memory: worked out once per
 // block, or at each copy in a long loop of rounds.
 constexpr double kDigitInstructions = 12;
@@ -40,6 +45,8 @@ constexpr double kTornSectors = 0.5;
 constexpr double kTornLines = 1.25;
 // Of a work-item in a round of a lane reduction, besides its accumulators.
 constexpr double kRoundInstructions = 6;
+// Of the first-level cache, that an operand may take to stay there.
+constexpr double kKeptShare = 0.5;
 // A compiler unrolls a loop so far.
 constexpr double kUnrolled = 2.5;
 
@@ -67,7 +74,9 @@ private:
 
   bool is_map() const { return nest_.inputs.empty(); }
   double guards(int input) const;
+  double conversions(int input) const;
   double memory_bytes(const Operand &input) const;
+  double of_unit(double bytes) const;
   void add_direct(int input, Block &block) const;
   void add_staged(int input, Block &block) const;
   void add_turned(double results, Block &block) const;
@@ -91,8 +100,8 @@ private:
   double cycle_ = 1;          // seconds
 };
 
-// Instructions that check one read of an input in place. What the innermost loop does not change is
-// checked before it.
+// Instructions that check one read of an input in place, and give it the value that it has outside.
+// What the innermost loop does not change is checked before it.
 double WorkItemModel::guards(int input) const {
   if (schedule_.order.empty())
     return 0;
@@ -102,9 +111,17 @@ double WorkItemModel::guards(int input) const {
     const bool is_inside = dim.at.coeff[inner] != 0 || extent(inner) == 1;
     if (dim.guarded)
       count +=
-          kGuardInstructions / (is_inside ? 1 : static_cast<double>(schedule_.splits[inner].tile));
+          kTestInstructions / (is_inside ? 1 : static_cast<double>(schedule_.splits[inner].tile));
   }
-  return count;
+  return count == 0 ? 0 : count + std::max(1.0, read_registers(input) / kFilledRegisters);
+}
+
+// Instructions that make what one read of an input brings values to compute with.
+double WorkItemModel::conversions(int input) const {
+  const Operand &operand = nest_.inputs[at(input)];
+  const bool is_half =
+      size_bytes(read_type(input)) < size_bytes(DType::F32) && is_float(read_type(input));
+  return is_half ? fragments(operand) / vectors(operand) : 0;
 }
 
 // What main memory moves of an input: more where the lines of a row are shared by blocks.
@@ -125,8 +142,15 @@ double WorkItemModel::first_level() const {
          resident_blocks();
 }
 
+// A block's share of what stays in the first-level cache for all blocks of a multiprocessor.
+double WorkItemModel::of_unit(double bytes) const {
+  const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
+  return bytes / std::ceil(blocks / std::max(1, target_.compute_units));
+}
+
 // An input that every work-item reads from global memory: through the first-level cache, which
-// keeps what the block's next reduced points read if that fits.
+// keeps what the block's next reduced points read if that fits, and what is small as a whole, as the
+// filter of a depthwise layer, for all blocks.
 void WorkItemModel::add_direct(int input, Block &block) const {
   const Operand &operand = nest_.inputs[at(input)];
   Target lines = target_;
@@ -137,7 +161,7 @@ void WorkItemModel::add_direct(int input, Block &block) const {
   const LaneAccess line =
       input_access({nest_, schedule_, lines, view_.counts, view_.places}, input, place(input));
   const double points = steps() * reduced_points();
-  block.point += reads * access.requests / warps_ + fragments(operand) * guards(input);
+  block.point += reads * (access.requests / warps_ + guards(input) + conversions(input));
   block.wavefronts +=
       points * reads * std::max({access.requests, access.sectors / 4, line.sectors});
 
@@ -152,7 +176,11 @@ void WorkItemModel::add_direct(int input, Block &block) const {
     loops.push_back({*i, is_output(nest_, *i) ? static_cast<double>(schedule_.splits[*i].tile /
                                                                     schedule_.splits[*i].step())
                                               : std::max(1.0, extent(*i) / spans[*i])});
-  const double missed = traffic({stream}, spans, loops, {first_level()}).front();
+  double missed = traffic({stream}, spans, loops, {first_level()}).front();
+  const double whole = static_cast<double>(slot_of(nest_, operand).elems) *
+                       static_cast<double>(size_bytes(read_type(input)));
+  if (whole < kKeptShare * static_cast<double>(target_.l1_bytes))
+    missed = std::min(missed, of_unit(whole));
   block.miss_bytes += !is_near_.empty() && is_near_[at(input)] ? 0 : missed;
   const double asked = points * reads * access.sectors * target_.sector_bytes;
   const double latency =
@@ -278,10 +306,7 @@ double WorkItemModel::missed_bytes(const Operand &extra, double asked) const {
   if (of_block > first_level())
     return asked;
   const double whole = unique_bytes(extra);
-  const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
-  const double kept =
-      std::ceil(blocks / std::max(1, target_.compute_units)); // blocks that share it
-  return std::min({asked, of_block, whole > first_level() ? of_block : whole / kept});
+  return std::min({asked, of_block, whole > first_level() ? of_block : of_unit(whole)});
 }
 
 // What a map reads, a vector at a time.
@@ -317,9 +342,8 @@ void WorkItemModel::add_results(Block &block) const {
   const std::int64_t together = stored_together(nest_, schedule_);
   const LaneAccess access = operand_access(view_, nest_.out, together);
   const double stores = vectors(nest_.out) / static_cast<double>(together);
-  // Where nothing is reduced, what is around a result stands once around a vector of them.
-  const double around = is_map() || maps_inputs(nest_) ? vectors(nest_.out) / results : 1;
-  const double slots = result_slots() + around * kResultInstructions;
+  // What is around a result stands once around a vector of them.
+  const double slots = result_slots() + vectors(nest_.out) / results * kResultInstructions;
   block.issue += steps() * (warps_ * results * slots + stores * access.requests);
   block.wavefronts += steps() * stores * access.sectors / 4;
   block.miss_bytes += steps() * stores * access.sectors * target_.sector_bytes;
@@ -344,6 +368,7 @@ void WorkItemModel::add_lane_rounds(Block &block) const {
 
 WorkItemModel::Block WorkItemModel::block() const {
   Block block;
+  block.issue = warps_ * kStartInstructions;
   for (int k = 0; k < static_cast<int>(nest_.inputs.size()); ++k)
     if (is_staged(schedule_.fills[at(k)]))
       add_staged(k, block);
@@ -372,7 +397,7 @@ WorkItemModel::Block WorkItemModel::block() const {
 
 double WorkItemModel::busy_of(const Block &block) const {
   return std::max({block.issue / rates_.schedulers, block.wavefronts,
-                   block.miss_bytes / rates_.l2_bytes_per_cycle, rates_.block_interval_cycles});
+                   block.miss_bytes / rates_.l2_bytes_per_cycle});
 }
 
 // With what it runs before its own tile.
@@ -408,7 +433,7 @@ void WorkItemModel::explain(const Block &block, Estimate &estimate) const {
       {"  instructions", block.point, "per warp and reduced point"},
       {"local memory and first-level cache", block.wavefronts, "cycles per block"},
       {"second-level cache", block.miss_bytes / rates_.l2_bytes_per_cycle, "cycles per block"},
-      {"alone", block.alone + rates_.block_start_cycles, "cycles per block"},
+      {"alone", block.alone + rates_.block_interval_cycles, "cycles per block"},
       {"  reads", block.latency, "cycles of latency"},
       {"  waiting for copies and barriers", block.exposed, "cycles"},
       {"waves", estimate.waves, ""},
@@ -424,8 +449,12 @@ Estimate WorkItemModel::run(const std::vector<MadeTile> &made) {
   const Block block = block_with(made);
   const double rounds = std::ceil(blocks / units);
   estimate.waves = std::ceil(rounds / least_resident(resident_blocks(), made));
-  const double alone = block.alone + rates_.block_start_cycles;
-  const double cycles = std::hypot(rounds * block.busy, estimate.waves * alone);
+  // Blocks start one after the other; one that follows another waits for its turn and not for the
+  // first start.
+  const double alone = block.alone + rates_.block_interval_cycles;
+  const double started = rounds * rates_.block_interval_cycles;
+  const double cycles = std::max(std::hypot(rounds * block.busy, estimate.waves * alone), started) +
+                        rates_.block_start_cycles - rates_.block_interval_cycles;
   double bytes = unique_bytes(nest_.out);
   for (const Operand &input : nest_.inputs)
     bytes += memory_bytes(input);
@@ -454,7 +483,7 @@ Demands WorkItemModel::demands() {
           {"local memory and first-level cache", rounds * block.wavefronts},
           {"second-level cache", rounds * block.miss_bytes / rates_.l2_bytes_per_cycle},
           {"starting blocks", rounds * rates_.block_interval_cycles},
-          {"latency of a block", all.waves * (block.alone + rates_.block_start_cycles) * cycle_},
+          {"latency of a block", all.waves * (block.alone + rates_.block_interval_cycles) * cycle_},
           {"memory", all.memory * blocks},
           {"launch", all.launch}};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 
 #include "schedule/lane_reduction.h"
 #include "schedule/result_tile.h"
@@ -22,6 +23,10 @@ constexpr double kSpareRegisters = 30;
 // Registers that a compiler takes for each of a register tile where a block may have the whole
 // multiprocessor's: it reads operands long before they are used.
 constexpr double kHoisted = 1.9;
+// The same for each that a body reads from global memory: in a loop, whose reads all stand before
+// what is computed of them, and in straight code.
+constexpr double kUnderWay = 0.9;
+constexpr double kUnderWayStraight = 0.6;
 
 } // namespace
 
@@ -59,6 +64,14 @@ double WorkItemShape::vectors(const Operand &operand) const {
   const std::optional<IndexId> vector = vector_index(schedule_);
   const bool wide = vector && moves(operand, *vector);
   return fragments(operand) / (wide ? static_cast<double>(schedule_.splits[*vector].vec) : 1);
+}
+
+double WorkItemShape::read_registers(int input) const {
+  constexpr double kRegisterBytes = 4;
+  const Operand &operand = nest_.inputs[at(input)];
+  const double bytes =
+      fragments(operand) / vectors(operand) * static_cast<double>(size_bytes(read_type(input)));
+  return std::ceil(bytes / kRegisterBytes);
 }
 
 double WorkItemShape::steps() const {
@@ -124,18 +137,29 @@ std::int64_t WorkItemShape::near_copies(int input) const {
   return width;
 }
 
+// Subscripts p i + q j of so many i and j: those that (i - q', j + p') has too are no new ones.
+static double distinct(std::int64_t p, double i, std::int64_t q, double j) {
+  const std::int64_t both = std::gcd(p, q);
+  return i * j - std::max(0.0, i - static_cast<double>(q / both)) *
+                     std::max(0.0, j - static_cast<double>(p / both));
+}
+
 double WorkItemShape::shared_taps(int input) const {
   double share = 1;
   for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
-    double points = 1, range = 1;
+    std::int64_t step = 0; // of the copies of the first index that has any
+    double points = 1, found = 1;
     for (const IndexId i : nest_.indices.ids()) {
       const schedule::Split &split = schedule_.splits[i];
-      if (dim.at.coeff[i] == 0 || split.keep == 1 || split.copy_stride() > 1)
+      if (dim.at.coeff[i] == 0 || split.keep == 1)
         continue;
-      points *= static_cast<double>(split.keep);
-      range += static_cast<double>(std::llabs(dim.at.coeff[i]) * (split.keep - 1));
+      const std::int64_t by = std::llabs(dim.at.coeff[i]) * split.copy_stride();
+      const double copies = static_cast<double>(split.keep);
+      found = step == 0 ? copies : distinct(step, found, by, copies);
+      step = step == 0 ? by : std::gcd(step, by);
+      points *= copies;
     }
-    share *= std::min(1.0, range / points);
+    share *= std::min(1.0, found / points);
   }
   return share;
 }
@@ -206,16 +230,14 @@ double WorkItemShape::registers() const {
 }
 
 double WorkItemShape::body_registers() const {
-  constexpr double kRegisterBytes = 4;
+  const double share = reduced_points() > unrolled() ? kUnderWay : kUnderWayStraight;
   double registers = accumulators();
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     if (is_staged(schedule_.fills[k]))
       continue;
-    const Operand &operand = nest_.inputs[k];
-    const double bytes = fragments(operand) / vectors(operand) *
-                         static_cast<double>(size_bytes(type_of(nest_, operand)));
-    registers += unrolled() * vectors(operand) * shared_taps(static_cast<int>(k)) *
-                 std::ceil(bytes / kRegisterBytes);
+    const int input = static_cast<int>(k);
+    registers +=
+        share * unrolled() * vectors(nest_.inputs[k]) * shared_taps(input) * read_registers(input);
   }
   return registers;
 }

@@ -36,6 +36,8 @@ public:
   // Elements of an operand that a work-item uses per reduced point, and the reads that bring them.
   double fragments(const nest::Operand &operand) const;
   double vectors(const nest::Operand &operand) const;
+  // Registers that one read of an input brings, as it lies where it is read.
+  double read_registers(int input) const;
   // Steps that a block walks one after another.
   double steps() const;
   // Of one step and one work-item, with the padding of chunks and of lanes.
@@ -77,6 +79,7 @@ protected:
   // Offsets of what a work-item copies, where registers hold them.
   double offset_registers() const;
 
+  DType read_type(int input) const { return cost::read_type(nest_, schedule_, input); }
   const InputPlace &place(int input) const { return places_[at(input)]; }
 
   const LaneView view_;
