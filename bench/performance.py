@@ -92,20 +92,27 @@ def other_steps():
 
 
 def torchvision():
-    """Networks in f16 beside the quicker of PyTorch's forms; medians of rounds."""
-    file = "torchvision_best_h200.csv"
+    """Networks in f16 beside the quicker of PyTorch's forms, and at a later commit beside its graph; medians of rounds."""
+    best, least, table = torchvision_rows("torchvision_best_h200.csv", ("graph", "compile"))
+    later, least_later, table_later = torchvision_rows("torchvision_graph_h200.csv", ("graph",))
+    return (f"\n## torchvision's networks on a GPU\n\nf16, one NVIDIA H200, commit 79037503, beside PyTorch in the same call, eager in a CUDA graph and compiled "
+            f"(mode reduce-overhead), channels last ({of('torchvision_best_h200.csv')}). The quicker of them takes {best:.2f} times as long in "
+            f"geometric mean, {least:.2f} at least:\n\n" + markdown(["network", "batch", "ms", "graph", "compile", "ratio"], table) +
+            f"\nSome of them later, on another H200, beside the graph alone ({of('torchvision_graph_h200.csv')} says at which commit): {later:.2f} times "
+            f"as long, {least_later:.2f} at least:\n\n" + markdown(["network", "batch", "ms", "graph", "ratio"], table_later))
+
+
+def torchvision_rows(file, peers):
+    """Geometric mean and least of the ratios of the quickest peer, and rows of a table."""
     times = {}
     for row in read_table(file)[1]:
         times.setdefault((row["network"], row["batch"]), {}).setdefault(row["side"], []).append(float(row["ms"]))
     table, ratios = [], []
     for (network, batch), sides in times.items():
         ms = {side: statistics.median(rounds) for side, rounds in sides.items()}
-        ratios.append(min(ms["graph"], ms["compile"]) / ms["tilefuse"])
-        table.append([network, batch, *(f"{ms[side]:.3f}" for side in ("tilefuse", "graph", "compile")), f"{ratios[-1]:.2f}"])
-    return (f"\n## torchvision's networks on a GPU\n\nf16, one NVIDIA H200, commit 79037503, beside PyTorch in the same call, eager in a CUDA graph and compiled "
-            f"(mode reduce-overhead), channels last ({of(file)}). The quicker of them takes {statistics.geometric_mean(ratios):.2f} times as long in "
-            f"geometric mean, {min(ratios):.2f} at least:\n\n" +
-            markdown(["network", "batch", "ms", "graph", "compile", "ratio"], table))
+        ratios.append(min(ms[peer] for peer in peers) / ms["tilefuse"])
+        table.append([network, batch, *(f"{ms[side]:.3f}" for side in ("tilefuse", *peers)), f"{ratios[-1]:.2f}"])
+    return statistics.geometric_mean(ratios), min(ratios), table
 
 
 def workers(device):
