@@ -95,6 +95,8 @@ private:
       for (const bool by_chunks : {true, false}) {
         Schedule own = candidate.schedule;
         feed(own, member, by_chunks);
+        if (member != kAnchor && !has_core(own)) // its consumer's buffer takes the results
+          own.store = schedule::Store::Direct;
         if (std::find(seen.begin(), seen.end(), own) != seen.end())
           continue;
         seen.push_back(own);
