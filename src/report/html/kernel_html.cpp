@@ -16,7 +16,7 @@
 namespace tilefuse::report::html {
 namespace {
 
-constexpr std::size_t kMostLines = 500; // of a text
+constexpr std::size_t kMostLines = 1000; // of a text
 
 // "38.2 us, predicted 60.3 us"
 std::string times(const Verdict &verdict) {
