@@ -28,6 +28,13 @@ constexpr double kHoisted = 1.9;
 constexpr double kUnderWay = 0.9;
 constexpr double kUnderWayStraight = 0.6;
 
+// Subscripts p i + q j of so many i and j: those that (i - q', j + p') has too are no new ones.
+double distinct(std::int64_t p, double i, std::int64_t q, double j) {
+  const std::int64_t both = std::gcd(p, q);
+  return i * j - std::max(0.0, i - static_cast<double>(q / both)) *
+                     std::max(0.0, j - static_cast<double>(p / both));
+}
+
 } // namespace
 
 WorkItemShape::WorkItemShape(const LaneView &view)
@@ -135,13 +142,6 @@ std::int64_t WorkItemShape::near_copies(int input) const {
         return 1;
   }
   return width;
-}
-
-// Subscripts p i + q j of so many i and j: those that (i - q', j + p') has too are no new ones.
-static double distinct(std::int64_t p, double i, std::int64_t q, double j) {
-  const std::int64_t both = std::gcd(p, q);
-  return i * j - std::max(0.0, i - static_cast<double>(q / both)) *
-                     std::max(0.0, j - static_cast<double>(p / both));
 }
 
 double WorkItemShape::shared_taps(int input) const {
