@@ -146,7 +146,9 @@ TEST(LayoutWalk, OpenClGpu) { walk_all("opencl_gpu", "f32", {.result = 2, .all =
 TEST(LayoutWalk, HopperFloat) { walk_all("cuda_sm90", "f32", {.all = kAny}); }
 // Operands of a window with channels first, and filters whose taps lie innermost, are read by no
 // tensor copy. Filter gradients with taps innermost are stored a sector each.
-TEST(LayoutWalk, HopperHalf) { walk_all("cuda_sm90", "f16", {.result = 1.8, .all = kAny}); }
+TEST(LayoutWalk, HopperHalf) {
+  walk_all("cuda_sm90", "f16", {.result = 1.8, .all = kAny, .depthwise = 1.8});
+}
 
 } // namespace
 } // namespace tilefuse::testing
