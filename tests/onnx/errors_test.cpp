@@ -172,6 +172,17 @@ TEST(Overflow, of_sizes_is_a_limit_error) {
   }
 }
 
+// A new element of an axis that shrinks without aliases takes all the old ones that it replaces.
+TEST(Overflow, of_what_a_resized_axis_sums_is_a_limit_error) {
+  ModelBuilder model(19);
+  model.input("x", {1, 1, std::int64_t{1} << 30, 4})
+      .initializer(int64_tensor("to", {4}, {1, 1, 2, 4}))
+      .node("Resize", {"x", "", "", "to"}, {"y"},
+            {attribute("mode", "linear"), attribute("antialias", std::int64_t{1})})
+      .output("y");
+  EXPECT_EQ(error_of([&] { import(model); }).code(), ErrorCode::Limit);
+}
+
 TEST(Overflow, is_named) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 40;
   ModelBuilder input(13);

@@ -6,8 +6,10 @@
 // which ONNX gives scales and onnxruntime computes coordinates: 3 / 0.6 is 5 there, and a little
 // less in double precision.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -19,6 +21,7 @@ namespace tilefuse::onnx_import {
 namespace {
 
 constexpr std::int64_t kLargestMatrix = std::int64_t{1} << 24; // elements
+constexpr std::int64_t kMostTaps = std::int64_t{1} << 22;      // of all new elements of an axis
 constexpr std::int64_t kMostNeighbours = 8; // that a new element is the sum of, weighted
 
 // One axis: its sizes and how a new coordinate becomes an old one.
@@ -32,15 +35,45 @@ struct ResizeAxis {
   double end = 1;
 };
 
+enum class Interpolation { Nearest, Linear, Cubic };
+enum class Nearest { RoundPreferFloor, RoundPreferCeil, Floor, Ceil };
+enum class Coordinates {
+  HalfPixel,
+  HalfPixelSymmetric,
+  PytorchHalfPixel,
+  HalfPixelForNearest,
+  AlignCorners,
+  Asymmetric,
+  CropAndResize,
+};
+
+constexpr std::array<std::string_view, 3> kInterpolations = {"nearest", "linear", "cubic"};
+constexpr std::array<std::string_view, 4> kNearests = {"round_prefer_floor", "round_prefer_ceil",
+                                                       "floor", "ceil"};
+constexpr std::array<std::string_view, 7> kCoordinates = {
+    "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn",
+    "align_corners", "asymmetric",           "tf_crop_and_resize"};
+
 struct ResizeMode {
-  std::string interpolation = "nearest";
-  std::string coordinates = "asymmetric";
-  std::string nearest = "floor";
+  Interpolation interpolation = Interpolation::Nearest;
+  Coordinates coordinates = Coordinates::Asymmetric;
+  Nearest nearest = Nearest::Floor;
   double cubic = -0.75;
   bool exclude_outside = false;
   bool antialias = false;
-  bool crops() const { return coordinates == "tf_crop_and_resize"; }
+  bool crops() const { return coordinates == Coordinates::CropAndResize; }
 };
+
+// The value that a text attribute names, one of those that the table of operators lists; the values
+// of Enum count up as `names` do.
+template <class Enum, std::size_t count>
+Enum choice(const Call &call, const char *attribute,
+            const std::array<std::string_view, count> &names) {
+  const std::string name = call.text(attribute, std::string(names[0]));
+  const auto *const found = std::find(names.begin(), names.end(), name);
+  TILEFUSE_CHECK(found != names.end(), "the table of operators lists another value");
+  return static_cast<Enum>(found - names.begin());
+}
 
 struct Tap {
   std::int64_t index = 0;
@@ -59,31 +92,39 @@ Real old_coordinate(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t
   const auto scale = static_cast<Real>(axis.scale);
   const Real half = 0.5;
   const Real centre = (at + half) / scale;
-  if (mode.crops()) {
+  switch (mode.coordinates) {
+  case Coordinates::Asymmetric:
+    return at / scale;
+  case Coordinates::HalfPixelForNearest:
+    return centre;
+  case Coordinates::AlignCorners:
+    return axis.out == 1 ? 0 : at * (in - 1) / (out - 1);
+  case Coordinates::PytorchHalfPixel:
+    return axis.out == 1 ? 0 : centre - half;
+  case Coordinates::HalfPixelSymmetric:
+    return in / 2 * (1 - out / (scale * in)) + centre - half;
+  case Coordinates::CropAndResize: {
     const auto begin = static_cast<Real>(axis.begin);
     const auto end = static_cast<Real>(axis.end);
     return axis.out == 1 ? half * (begin + end) * (in - 1)
                          : begin * (in - 1) + at * (end - begin) * (in - 1) / (out - 1);
   }
-  if (mode.coordinates == "asymmetric")
-    return at / scale;
-  if (mode.coordinates == "tf_half_pixel_for_nn")
-    return centre;
-  if (mode.coordinates == "align_corners")
-    return axis.out == 1 ? 0 : at * (in - 1) / (out - 1);
-  if (mode.coordinates == "pytorch_half_pixel")
-    return axis.out == 1 ? 0 : centre - half;
-  if (mode.coordinates == "half_pixel_symmetric")
-    return in / 2 * (1 - out / (scale * in)) + centre - half;
-  return centre - half;
+  default:
+    return centre - half;
+  }
 }
 
 double round_nearest(const ResizeMode &mode, double at) {
-  if (mode.nearest == "floor")
+  switch (mode.nearest) {
+  case Nearest::Floor:
     return std::floor(at);
-  if (mode.nearest == "ceil")
+  case Nearest::Ceil:
     return std::ceil(at);
-  return mode.nearest == "round_prefer_ceil" ? std::floor(at + 0.5) : std::ceil(at - 0.5);
+  case Nearest::RoundPreferCeil:
+    return std::floor(at + 0.5);
+  default:
+    return std::ceil(at - 0.5);
+  }
 }
 
 // Weight of a neighbour at distance |d| < 2 (Keys 1981, with parameter a).
@@ -94,20 +135,38 @@ double cubic_weight(double a, double d) {
   return d < 2 ? a * (((d - 5) * d + 8) * d - 4) : 0;
 }
 
+// Old elements to either side that a new one takes, of an axis that shrinks by `shrink` < 1 when
+// aliases are to be kept out.
+double reach_of(const ResizeMode &mode, double shrink) {
+  switch (mode.interpolation) {
+  case Interpolation::Nearest:
+    return 0;
+  case Interpolation::Linear:
+    return 1 / shrink;
+  default:
+    return 2 / shrink;
+  }
+}
+
+double shrink_of(const ResizeMode &mode, const ResizeAxis &axis) {
+  return mode.antialias ? std::min(axis.scale, 1.0) : 1.0;
+}
+
 // Weights before indices are clamped into the input. Where an axis shrinks by `shrink` < 1 and
 // aliases are to be kept out, the window and its weights are stretched by 1 / shrink.
-Taps free_taps(const ResizeMode &mode, double at, double shrink) {
-  if (mode.interpolation == "nearest")
-    return {{static_cast<std::int64_t>(round_nearest(mode, at)), 1}};
-  const bool is_linear = mode.interpolation == "linear";
-  const double reach = (is_linear ? 1 : 2) / shrink;
-  Taps taps;
+void take_free_taps(const ResizeMode &mode, double at, double shrink, Taps &taps) {
+  taps.clear();
+  if (mode.interpolation == Interpolation::Nearest) {
+    taps.push_back({static_cast<std::int64_t>(round_nearest(mode, at)), 1});
+    return;
+  }
+  const bool is_linear = mode.interpolation == Interpolation::Linear;
+  const double reach = reach_of(mode, shrink);
   const auto last = static_cast<std::int64_t>(std::ceil(at + reach)) - 1;
   for (auto i = static_cast<std::int64_t>(std::floor(at - reach)) + 1; i <= last; ++i) {
     const double d = (at - static_cast<double>(i)) * shrink;
     taps.push_back({i, is_linear ? 1 - std::abs(d) : cubic_weight(mode.cubic, d)});
   }
-  return taps;
 }
 
 void normalise(Taps &taps) {
@@ -118,14 +177,14 @@ void normalise(Taps &taps) {
     tap.weight = total == 0 ? tap.weight : tap.weight / total;
 }
 
-// Row x of an axis's matrix: the elements that it takes.
-Taps taps_of(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
+// Row x of an axis's matrix: the elements that it takes. `taps` is filled anew.
+void take_taps(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x, Taps &taps) {
   const double limit = static_cast<double>(axis.in) + 4;
-  const double at = mode.interpolation == "nearest"
+  const double at = mode.interpolation == Interpolation::Nearest
                         ? static_cast<double>(old_coordinate<float>(mode, axis, x))
                         : old_coordinate<double>(mode, axis, x);
-  const double shrink = mode.antialias ? std::min(axis.scale, 1.0) : 1.0;
-  Taps taps = free_taps(mode, std::clamp(at, -limit, limit), shrink);
+  const double shrink = shrink_of(mode, axis);
+  take_free_taps(mode, std::clamp(at, -limit, limit), shrink, taps);
   for (Tap &tap : taps) {
     if (mode.exclude_outside && (tap.index < 0 || tap.index >= axis.in))
       tap.weight = 0;
@@ -133,7 +192,17 @@ Taps taps_of(const ResizeMode &mode, const ResizeAxis &axis, std::int64_t x) {
   }
   if (mode.exclude_outside || shrink < 1)
     normalise(taps);
-  return taps;
+}
+
+// Calls fn(x, tap) for every tap that is not 0, row by row.
+template <class Fn> void each_tap(const ResizeMode &mode, const ResizeAxis &axis, Fn &&fn) {
+  Taps taps;
+  for (std::int64_t x = 0; x < axis.out; ++x) {
+    take_taps(mode, axis, x, taps);
+    for (const Tap &tap : taps)
+      if (tap.weight != 0)
+        fn(x, tap);
+  }
 }
 
 // The factor f when row x of the matrix takes element x / f alone, else 0.
@@ -143,10 +212,13 @@ std::int64_t whole_factor(const ResizeMode &mode, const ResizeAxis &axis) {
   if (axis.out % axis.in != 0)
     return 0;
   const std::int64_t factor = axis.out / axis.in;
-  for (std::int64_t x = 0; x < axis.out; ++x)
-    for (const Tap &tap : taps_of(mode, axis, x))
+  Taps taps;
+  for (std::int64_t x = 0; x < axis.out; ++x) {
+    take_taps(mode, axis, x, taps);
+    for (const Tap &tap : taps)
       if (tap.weight != 0 && (tap.index != x / factor || tap.weight != 1))
         return 0;
+  }
   return factor;
 }
 
@@ -157,11 +229,10 @@ Value dense(const Call &call, const ResizeMode &mode, const ResizeAxis &axis, DT
   call.make_elems(axis.out * axis.in, type);
   program::HostTensor matrix =
       program::make_host_tensor("resize weights", type, {axis.out, axis.in});
-  for (std::int64_t x = 0; x < axis.out; ++x)
-    for (const Tap &tap : taps_of(mode, axis, x)) {
-      const std::int64_t at = x * axis.in + tap.index;
-      program::set(matrix, at, program::get(matrix, at) + tap.weight);
-    }
+  each_tap(mode, axis, [&](std::int64_t x, const Tap &tap) {
+    const std::int64_t at = x * axis.in + tap.index;
+    program::set(matrix, at, program::get(matrix, at) + tap.weight);
+  });
   return make_constant(std::move(matrix));
 }
 
@@ -180,12 +251,11 @@ Band band_of(const ResizeMode &mode, const ResizeAxis &axis) {
   band.phases = axis.out / band.runs;
   band.step = axis.in / band.runs;
   std::int64_t low = axis.in, high = -axis.in;
-  for (std::int64_t x = 0; x < axis.out; ++x)
-    for (const Tap &tap : taps_of(mode, axis, x)) {
-      const std::int64_t from = tap.index - band.step * (x / band.phases);
-      low = tap.weight == 0 ? low : std::min(low, from);
-      high = tap.weight == 0 ? high : std::max(high, from);
-    }
+  each_tap(mode, axis, [&](std::int64_t x, const Tap &tap) {
+    const std::int64_t from = tap.index - band.step * (x / band.phases);
+    low = std::min(low, from);
+    high = std::max(high, from);
+  });
   band.low = low;
   band.count = high - low + 1;
   return band;
@@ -197,14 +267,11 @@ Value weights_of(const Call &call, const ResizeMode &mode, const ResizeAxis &axi
   call.make_elems(axis.out * band.count, type);
   program::HostTensor weights =
       program::make_host_tensor("resize weights", type, {band.runs, band.phases, band.count});
-  for (std::int64_t x = 0; x < axis.out; ++x)
-    for (const Tap &tap : taps_of(mode, axis, x)) {
-      if (tap.weight == 0)
-        continue;
-      const std::int64_t from = tap.index - band.step * (x / band.phases) - band.low;
-      const std::int64_t at = x * band.count + from;
-      program::set(weights, at, program::get(weights, at) + tap.weight);
-    }
+  each_tap(mode, axis, [&](std::int64_t x, const Tap &tap) {
+    const std::int64_t from = tap.index - band.step * (x / band.phases) - band.low;
+    const std::int64_t at = x * band.count + from;
+    program::set(weights, at, program::get(weights, at) + tap.weight);
+  });
   return make_constant(std::move(weights));
 }
 
@@ -303,10 +370,11 @@ Value resize_axes(const Call &call, const std::vector<ResizeAxis> &axes, const R
   const bool is_repeated =
       std::all_of(axes.begin(), axes.end(), [](const ResizeAxis &axis) { return axis.factor > 0; });
   const bool is_converted = !is_float(type) && !is_repeated;
-  if (is_converted && (!is_narrow(type) || mode.interpolation == "cubic"))
+  if (is_converted && (!is_narrow(type) || mode.interpolation == Interpolation::Cubic))
     call.fail(ErrorCode::Unsupported,
               fmt::format("{} of {} is not supported; need float, or linear of 8 bits",
-                          mode.interpolation, to_string(type)));
+                          kInterpolations.at(static_cast<std::size_t>(mode.interpolation)),
+                          to_string(type)));
   if (is_converted)
     result = call.apply("cast_f32", {result});
   for (std::size_t i = 0; i < axes.size(); ++i)
@@ -320,7 +388,9 @@ Value resize_axes(const Call &call, const std::vector<ResizeAxis> &axes, const R
 Value resize(const Call &call, std::vector<ResizeAxis> axes, const ResizeMode &mode) {
   program::Shape shape;
   for (const ResizeAxis &axis : axes) {
-    if (axis.in < 1 || axis.out < 1 || axis.out > kLargestMatrix)
+    const double taps = 2 * reach_of(mode, shrink_of(mode, axis)) + 1;
+    if (axis.in < 1 || axis.out < 1 ||
+        !(static_cast<double>(axis.out) * taps <= static_cast<double>(kMostTaps)))
       call.fail(ErrorCode::Limit,
                 fmt::format("resizing {} elements to {} is not supported", axis.in, axis.out));
     shape.push_back(axis.out);
@@ -422,19 +492,20 @@ bool is_given(const Call &call, std::size_t i) {
 
 void import_upsample(Call &call) {
   ResizeMode mode;
-  mode.interpolation = call.text("mode", "nearest");
+  mode.interpolation = choice<Interpolation>(call, "mode", kInterpolations);
   const std::vector<double> scales =
       call.has_attribute("scales") ? call.reals("scales") : floats(call, 1, "scales");
   call.result(resize(call, by_scales(call, scales), mode));
 }
 
 void import_resize(Call &call) {
-  const ResizeMode mode{.interpolation = call.text("mode", "nearest"),
-                        .coordinates = call.text("coordinate_transformation_mode", "half_pixel"),
-                        .nearest = call.text("nearest_mode", "round_prefer_floor"),
-                        .cubic = call.real("cubic_coeff_a", -0.75),
-                        .exclude_outside = call.flag("exclude_outside", false),
-                        .antialias = call.flag("antialias", false)};
+  const ResizeMode mode{
+      .interpolation = choice<Interpolation>(call, "mode", kInterpolations),
+      .coordinates = choice<Coordinates>(call, "coordinate_transformation_mode", kCoordinates),
+      .nearest = choice<Nearest>(call, "nearest_mode", kNearests),
+      .cubic = call.real("cubic_coeff_a", -0.75),
+      .exclude_outside = call.flag("exclude_outside", false),
+      .antialias = call.flag("antialias", false)};
   if (!is_given(call, 3) && !is_given(call, 2))
     call.fail(ErrorCode::Shape, "it has neither scales nor sizes");
   std::vector<ResizeAxis> axes = is_given(call, 3) ? by_sizes(call, call.bounded_ints(3, "sizes"))
