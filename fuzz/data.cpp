@@ -35,7 +35,8 @@ void read_some(const data::Source &source) {
 
 void decode(std::string_view bytes) {
   const data::Image image = data::decode_image(bytes, "picture", kMostPixels);
-  data::crop_center(data::resize_shorter(image, kOptions.side), kOptions.side, kOptions.side);
+  data::crop_center(data::resize_shorter(image, kOptions.side, kMostPixels), kOptions.side,
+                    kOptions.side);
 }
 
 } // namespace

@@ -44,12 +44,12 @@ Image resize(const Image &image, int width, int height) {
   return result;
 }
 
-std::array<int, 2> shorter_size(const Image &image, int side) {
+std::array<int, 2> shorter_size(const Image &image, int side, std::int64_t most_pixels) {
   const bool wide = image.width > image.height;
   const double ratio =
       wide ? double(image.width) / image.height : double(image.height) / image.width;
   const double longer = std::floor(side * ratio);
-  if (longer * side > static_cast<double>(kMaxPixels))
+  if (longer * side > static_cast<double>(most_pixels))
     throw Error(ErrorCode::Limit,
                 fmt::format("a shorter side of {} makes the longer {:.0f}, which is too large",
                             side, longer));
@@ -57,8 +57,8 @@ std::array<int, 2> shorter_size(const Image &image, int side) {
   return wide ? std::array<int, 2>{other, side} : std::array<int, 2>{side, other};
 }
 
-Image resize_shorter(const Image &image, int side) {
-  const auto [width, height] = shorter_size(image, side);
+Image resize_shorter(const Image &image, int side, std::int64_t most_pixels) {
+  const auto [width, height] = shorter_size(image, side, most_pixels);
   return resize(image, width, height);
 }
 

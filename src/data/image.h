@@ -26,9 +26,11 @@ Image blank_image(int width, int height, const std::string &file = {},
 // Error{Limit} past kMaxPixels.
 Image resize(const Image &image, int width, int height);
 // Width and height that resize_shorter() gives.
-std::array<int, 2> shorter_size(const Image &image, int side);
+std::array<int, 2> shorter_size(const Image &image, int side,
+                                std::int64_t most_pixels = kMaxPixels);
 // So that the shorter side has `side` pixels; the longer keeps the proportion, rounded down.
-Image resize_shorter(const Image &image, int side);
+// Error{Limit} past `most_pixels`, which is at most kMaxPixels.
+Image resize_shorter(const Image &image, int side, std::int64_t most_pixels = kMaxPixels);
 // Where the middle `part` pixels of `whole` begin.
 int middle(int whole, int part);
 // The middle width x height pixels. Error{Shape} when the image is smaller.

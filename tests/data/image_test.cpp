@@ -82,6 +82,8 @@ TEST(Image, ShorterSideAndMiddle) {
   EXPECT_EQ(middle.rgb[1], 1);
   EXPECT_THROW(crop_center(steps(9, 7), 10, 5), Error);
   EXPECT_THROW(resize_shorter(steps(200, 1), 60000), Error);
+  EXPECT_THROW(resize_shorter(steps(200, 1), 4, 3000), Error);
+  EXPECT_EQ(resize_shorter(steps(200, 1), 4, 3200).width, 800);
 }
 
 } // namespace
