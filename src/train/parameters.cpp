@@ -112,8 +112,8 @@ std::string left_text(const std::vector<Parameter> &left) {
     if (names.size() < kNamed)
       names.push_back(quoted(each.name));
   }
-  return fmt::format("left     {} tensors of {} numbers that no layer reads as a parameter: {}{}\n",
-                     left.size(), numbers, fmt::join(names, ", "),
+  return fmt::format("left     {} tensor{} of {} numbers that no layer reads as a parameter: {}{}\n",
+                     left.size(), left.size() == 1 ? "" : "s", numbers, fmt::join(names, ", "),
                      left.size() > kNamed ? ", …" : "");
 }
 
