@@ -117,5 +117,54 @@ TEST(Expected, ProductsOfLargeFactorsHaveNone) {
   EXPECT_TRUE(std::isinf(want.bound));
 }
 
+// A correct kernel may differ by what it computed on the way, wherever that is read: exp(0.25) with
+// an exponent within 0.5 and a quotient whose divisor is within 0.25 of 1.
+TEST(Expected, OperandsOfPostOpsCarryTheirErrors) {
+  const Nest nest = parse_nest(R"(nest map {
+  index x 1
+  slot 0 f32 1, 1 f32 1, 2 f32 1
+  acc f32 = assign
+  out 2 + 0 [x:1*1]
+  extra 0 + 0 [x:1*1]
+  extra 1 + 0 [x:1*1]
+  post exp($0) / $1
+})");
+  std::vector<std::vector<std::byte>> slots(3, std::vector<std::byte>(4));
+  store_element(slots[0].data(), DType::F32, 0, 0.25);
+  store_element(slots[1].data(), DType::F32, 0, 1);
+  const std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
+  const Expectation exact = Expected(nest, spans, kFirst).at({0});
+  EXPECT_LT(exact.bound, 1e-5);
+  const Expectation want = Expected(nest, spans, kFirst, 0, {{0.5}, {0.25}, {}}).at({0});
+  EXPECT_EQ(want.value, exact.value);
+  EXPECT_GE(want.bound, std::exp(0.75) / 0.75 - std::exp(0.25));
+  EXPECT_LT(want.bound, 1.01 * (std::exp(0.75) / 0.75 - std::exp(0.25)));
+}
+
+// The same of terms: each of two may be off by its own.
+TEST(Expected, InputsOfTermsCarryTheirErrors) {
+  const Nest nest = parse_nest(R"(nest sum {
+  index x 1 | k 2
+  slot 0 f32 2, 1 f32 1, 2 f32 1
+  acc f32 = sum term
+  in 0 + 0 [k:2*1]
+  in 1 + 0 [x:1*1]
+  term exp($0 - $1)
+  out 2 + 0 [x:1*1]
+  post acc
+})");
+  std::vector<std::vector<std::byte>> slots = {std::vector<std::byte>(8), std::vector<std::byte>(4),
+                                               std::vector<std::byte>(4)};
+  store_element(slots[0].data(), DType::F32, 1, 1);
+  store_element(slots[1].data(), DType::F32, 0, 1);
+  const std::vector<std::span<std::byte>> spans(slots.begin(), slots.end());
+  const double value = std::exp(-1) + 1;
+  const Expectation want = Expected(nest, spans, kFirst, 0, {{0.25, 0}, {0.125}, {}}).at({0});
+  EXPECT_NEAR(want.value, value, 1e-6);
+  const double most = std::exp(-0.625) + std::exp(0.125) - value;
+  EXPECT_GE(want.bound, most);
+  EXPECT_LT(want.bound, 1.01 * most);
+}
+
 } // namespace
 } // namespace tilefuse::nest

@@ -140,7 +140,7 @@ Bounded bounded(const Expr &expr, const ExprPoint &point, Coarse coarse) {
   case Expr::Kind::Const:
     return {expr.value, storage_error(expr.type, expr.value)};
   case Expr::Kind::Operand:
-    return {point.operands.at(static_cast<std::size_t>(expr.operand)), 0};
+    return point.operands.at(static_cast<std::size_t>(expr.operand));
   case Expr::Kind::Acc:
     return point.acc;
   case Expr::Kind::Cast:

@@ -15,7 +15,7 @@ struct Bounded {
 };
 
 struct ExprPoint {
-  std::vector<double> operands; // exact
+  std::vector<Bounded> operands;
   Bounded acc;
 };
 

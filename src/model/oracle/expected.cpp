@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "base/index.h"
 #include "model/oracle/read_elements.h"
@@ -70,17 +71,23 @@ double reduced_points(const Nest &nest) {
 
 Expected::Expected(const Nest &nest, std::span<const std::span<std::byte>> slots,
                    std::span<const std::vector<std::int64_t>> points, double input_roundoff,
-                   const SlotErrors &errors)
-    : nest_(nest), input_roundoff_(input_roundoff), slots_(slots.begin(), slots.end()),
-      values_{nest, {}}, magnitudes_{nest, {}} {
+                   SlotErrors errors)
+    : nest_(nest), input_roundoff_(input_roundoff), errors_(std::move(errors)),
+      slots_(slots.begin(), slots.end()), values_{nest, {}}, magnitudes_{nest, {}}, terms_{nest,
+                                                                                           slots_} {
+  errors_.resize(slots_.size());
   const std::vector<ReadElements> read = read_elements(nest, points);
-  widen_inputs(read, errors);
+  widen_inputs(read);
   if (nest.agg == Agg::Product && nest.comb != Comb::Term)
     add_exponents(read);
   magnitudes_.nest.agg = Agg::Sum;
-  for (std::size_t k = 0; k < nest.inputs.size(); ++k)
-    add_drift(k, read, errors);
+  if (nest.comb == Comb::Term)
+    add_term_errors();
+  for (std::size_t k = 0; k < nest.inputs.size() && nest.comb != Comb::Term; ++k)
+    add_drift(k, read);
 }
+
+bool Expected::has_errors(SlotId slot) const { return !errors_[tilefuse::at(slot)].empty(); }
 
 // Room that the system gives where it is written.
 std::span<std::byte> Expected::floats(std::int64_t elems) {
@@ -104,7 +111,7 @@ std::span<std::byte> Expected::widened(Slot &slot, std::span<std::byte> from,
   return to;
 }
 
-void Expected::widen_inputs(const std::vector<ReadElements> &read, const SlotErrors &errors) {
+void Expected::widen_inputs(const std::vector<ReadElements> &read) {
   const auto first_position = nest_.inputs.end() - static_cast<std::ptrdiff_t>(positions(nest_));
   for (std::size_t s = 0; s < slots_.size(); ++s) {
     const SlotId id{static_cast<int>(s)};
@@ -113,10 +120,9 @@ void Expected::widen_inputs(const std::vector<ReadElements> &read, const SlotErr
     };
     const bool is_value = reads(nest_.inputs.begin(), first_position);
     values_.slots.push_back(widened(values_.nest.slots[id], slots_[s], read[s], false));
-    magnitudes_.slots.push_back(
-        widened(magnitudes_.nest.slots[id], slots_[s], read[s], is_value));
-    if (is_value && s < errors.size() && !errors[s].empty())
-      widen_by(magnitudes_.slots.back(), errors[s], read[s]);
+    magnitudes_.slots.push_back(widened(magnitudes_.nest.slots[id], slots_[s], read[s], is_value));
+    if (is_value && has_errors(id))
+      widen_by(magnitudes_.slots.back(), errors_[s], read[s]);
   }
 }
 
@@ -141,10 +147,9 @@ void Expected::add_exponents(const std::vector<ReadElements> &read) {
 }
 
 // The nest that carries the errors of an input to the accumulator, each input in a slot of its own.
-void Expected::add_drift(std::size_t input, const std::vector<ReadElements> &read,
-                         const SlotErrors &errors) {
+void Expected::add_drift(std::size_t input, const std::vector<ReadElements> &read) {
   const auto slot = static_cast<std::size_t>(nest_.inputs[input].slot);
-  if (slot >= errors.size() || errors[slot].empty())
+  if (!has_errors(nest_.inputs[input].slot))
     return;
   Inputs drift{nest_, {}};
   drift.nest.slots.clear();
@@ -165,9 +170,23 @@ void Expected::add_drift(std::size_t input, const std::vector<ReadElements> &rea
     read[from].for_each(
         [&](std::int64_t i) { store_element(drift.slots.back().data(), DType::F32, i, 0); });
     if (k == input)
-      widen_by(drift.slots.back(), errors[slot], read[from]);
+      widen_by(drift.slots.back(), errors_[slot], read[from]);
   }
   drifts_.push_back(std::move(drift));
+}
+
+// Each input is followed, behind the last, by one that reads its errors where it has any.
+void Expected::add_term_errors() {
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
+    const SlotId slot = nest_.inputs[k].slot;
+    if (!has_errors(slot))
+      continue;
+    Operand error = nest_.inputs[k];
+    error.slot = static_cast<SlotId>(static_cast<int>(terms_.slots.size()));
+    terms_.nest.slots.push_back({DType::F64, nest_.slots[slot].elems});
+    terms_.slots.push_back(std::as_writable_bytes(std::span(errors_[tilefuse::at(slot)])));
+    terms_.nest.inputs.push_back(std::move(error));
+  }
 }
 
 // How far the errors of inputs may carry the accumulator.
@@ -187,20 +206,22 @@ double Expected::accumulated(const Inputs &inputs, const std::vector<std::int64_
 }
 
 Bounded Expected::accumulated_terms(const std::vector<std::int64_t> &point) const {
-  const Nest one = at_point(nest_, point);
-  Bounded sum{accumulate(one, slots_).front(), 0};
+  Bounded sum{accumulate(at_point(nest_, point), slots_).front(), 0};
   double magnitudes = 0;
-  for_each_row(one, slots_, [&](const auto &operands, std::int64_t, std::int64_t) {
-    ExprPoint at;
+  const auto visit = [&](const auto &operands, std::int64_t, std::int64_t) {
+    ExprPoint values;
     for (std::size_t i = 0; i < operands.front().size(); ++i) {
-      at.operands.clear();
-      for (const std::vector<double> &operand : operands)
-        at.operands.push_back(operand[i]);
-      const Bounded term = evaluate_bounded(nest_.term, at);
-      magnitudes += std::fabs(term.value);
+      values.operands.clear();
+      std::size_t error = nest_.inputs.size();
+      for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+        values.operands.push_back(
+            {operands[k][i], has_errors(nest_.inputs[k].slot) ? operands[error++][i] : 0});
+      const Bounded term = evaluate_bounded(nest_.term, values);
+      magnitudes += std::fabs(term.value) + term.error;
       sum.error = nest_.agg == Agg::Sum ? sum.error + term.error : std::max(sum.error, term.error);
     }
-  });
+  };
+  for_each_row(at_point(terms_.nest, point), terms_.slots, visit);
   if (nest_.agg == Agg::Sum)
     sum.error += (reduced_points(nest_) + 1) * unit_roundoff(nest_.acc_type) * magnitudes;
   else if (nest_.agg == Agg::Product)
@@ -236,15 +257,15 @@ Expectation Expected::at(const std::vector<std::int64_t> &point) const {
   ExprPoint values;
   if (nest_.comb == Comb::Term) {
     values.acc = accumulated_terms(point);
-    values.acc.error += drift(point);
   } else if (!nest_.inputs.empty()) {
     values.acc.value = accumulated(values_, point);
     values.acc.error = accumulator_bound(values.acc.value, point) + drift(point);
   }
   for (const Operand &extra : nest_.extras) {
     const auto slot = static_cast<std::size_t>(extra.slot);
-    values.operands.push_back(
-        load_element(slots_[slot].data(), nest_.slots[slot].type, element_of(flat(extra, nest_.indices.size()), point)));
+    const std::int64_t element = element_of(flat(extra, nest_.indices.size()), point);
+    values.operands.push_back({load_element(slots_[slot].data(), nest_.slots[slot].type, element),
+                               has_errors(extra.slot) ? errors_[slot][tilefuse::at(element)] : 0});
   }
   const DType type = type_of(nest_, nest_.out);
   const Bounded result = evaluate_bounded(program::cast(nest_.post, type), values);

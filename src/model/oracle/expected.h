@@ -6,9 +6,9 @@
 // sum|terms| of the exact sum for every order of summation (Higham 2002, section 4.2); products
 // multiply 1 + u; maxima and copies are exact. Inputs that are not exact themselves, of a tensor
 // that the kernel computes on the way, add their errors: those of a sum, or the largest. Post-ops
-// carry an error by evaluating each operation at the ends of its arguments' intervals and adding
-// its own rounding: the accuracy that OpenCL C 1.2 section 7.4 demands of a function. Integers are
-// exact.
+// and terms carry the errors of the accumulator and of their operands by evaluating each operation
+// at the ends of its arguments' intervals and adding its own rounding: the accuracy that OpenCL C
+// 1.2 section 7.4 demands of a function. Integers are exact.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ public:
   // relative error with which each input of a product may be read.
   Expected(const Nest &nest, std::span<const std::span<std::byte>> slots,
            std::span<const std::vector<std::int64_t>> points, double input_roundoff = 0,
-           const SlotErrors &errors = {});
+           SlotErrors errors = {});
 
   // At one of the points. May be called by several threads.
   Expectation at(const std::vector<std::int64_t> &point) const;
@@ -55,9 +55,11 @@ private:
   std::span<std::byte> floats(std::int64_t elems);
   std::span<std::byte> widened(Slot &slot, std::span<std::byte> from, const ReadElements &read,
                                bool magnitudes);
-  void widen_inputs(const std::vector<ReadElements> &read, const SlotErrors &errors);
-  void add_drift(std::size_t input, const std::vector<ReadElements> &read,
-                 const SlotErrors &errors);
+  // Whether the elements of a slot are not exact.
+  bool has_errors(SlotId slot) const;
+  void widen_inputs(const std::vector<ReadElements> &read);
+  void add_drift(std::size_t input, const std::vector<ReadElements> &read);
+  void add_term_errors();
   double accumulated(const Inputs &inputs, const std::vector<std::int64_t> &point) const;
   double drift(const std::vector<std::int64_t> &point) const;
   // Of a nest with a term: the accumulator, with the errors of its terms and of their sum.
@@ -69,12 +71,14 @@ private:
 
   Nest nest_;
   double input_roundoff_;
+  SlotErrors errors_;
   std::vector<std::span<std::byte>> slots_;
   std::vector<std::unique_ptr<std::byte[]>> made_; // elements that no point reads are not written
   Inputs values_;
   Inputs magnitudes_; // every element replaced by its magnitude, every aggregation by a sum
   std::vector<Inputs> exponents_; // of a product: factors above 1 as log2, and below, to be summed
   std::vector<Inputs> drifts_;    // by input that is not exact: its errors, times what they meet
+  Inputs terms_;                  // of a nest with a term: the errors of its inputs behind them
 };
 
 // `count` points of the output indices: all of them in order when there are no more, else the

@@ -86,7 +86,8 @@ int threads_for(const nest::Nest &nest, std::size_t points) {
   double work = static_cast<double>(points);
   for (const nest::IndexId i : nest::reduced_indices(nest))
     work *= static_cast<double>(nest::extent(nest, i));
-  return static_cast<int>(std::clamp(work / kPointsOfThread, 1.0, static_cast<double>(available_threads())));
+  return static_cast<int>(
+      std::clamp(work / kPointsOfThread, 1.0, static_cast<double>(available_threads())));
 }
 
 class Expecting {
@@ -164,7 +165,7 @@ private:
       slots.push_back(slots_[slot]);
       errors.push_back(errors_[slot]);
     }
-    const nest::Expected expected(nest, slots, points, input_roundoff_, errors);
+    const nest::Expected expected(nest, slots, points, input_roundoff_, std::move(errors));
     std::vector<nest::Expectation> all(points.size());
     ThreadPool pool(threads_for(nest, points.size()));
     pool.parallel_for(static_cast<std::int64_t>(points.size()),
