@@ -295,7 +295,7 @@ float half_to_float(std::uint16_t bits) {
   const std::uint32_t exponent = (bits >> 10) & 0x1FU;
   const std::uint32_t fraction = bits & 0x3FFU;
   if (exponent == 0) {
-    const float magnitude = std::ldexp(static_cast<float>(fraction), -24);
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
   }
   const std::uint32_t wide = exponent == 31 ? 255U : exponent + 112U;
@@ -312,7 +312,7 @@ std::uint16_t float_to_half(float value) {
     return static_cast<std::uint16_t>(sign | 0x7C00U);
   if (magnitude < 0x38800000U) {
     // A subnormal half is a multiple of 2^-24.
-    const float scaled = std::ldexp(std::bit_cast<float>(magnitude), 24);
+    const float scaled = std::bit_cast<float>(magnitude) * 0x1p24F;
     return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(std::nearbyint(scaled)));
   }
   const std::uint32_t rounded = magnitude + 0xFFFU + ((magnitude >> 13) & 1U) - (112U << 23);

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "target/convert_elements.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse {
@@ -164,6 +165,25 @@ TEST(Elements, SixteenBitFloatsRoundOnce) {
 
 double apply(ScalarOp op, std::initializer_list<double> arguments, bool integer = false) {
   return evaluate(op, std::vector<double>(arguments), integer);
+}
+
+// Between any two types: as element by element, also where floats are special or tiny.
+TEST(Elements, AreConvertedTogetherAsOneByOne) {
+  constexpr std::array<double, 12> kValues = {0,    -0.0, 1.5,   -2.5,      300,   -70000,
+                                              6e-8, 3e-5, 1e-40, 0x1.8p-25, 65519, 65520};
+  constexpr auto kCount = static_cast<std::int64_t>(kValues.size());
+  for (const DTypeTraits &from : dtypes()) {
+    std::vector<std::byte> given(kValues.size() * 8);
+    for (std::int64_t i = 0; i < kCount; ++i)
+      store_element(given.data(), from.type, i, kValues.at(static_cast<std::size_t>(i)));
+    for (const DTypeTraits &to : dtypes()) {
+      std::vector<std::byte> together(kValues.size() * 8), apart(kValues.size() * 8);
+      convert_elements(given.data(), from.type, together.data(), to.type, kCount);
+      for (std::int64_t i = 0; i < kCount; ++i)
+        store_element(apart.data(), to.type, i, load_element(given.data(), from.type, i));
+      EXPECT_EQ(together, apart) << from.name << " to " << to.name;
+    }
+  }
 }
 
 TEST(Evaluate, EdgeCases) {

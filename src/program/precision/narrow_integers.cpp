@@ -9,6 +9,7 @@
 
 #include "base/index.h"
 #include "program/drop_dead.h"
+#include "target/convert_elements.h"
 #include "target/dtype_traits.h"
 
 namespace tilefuse::program {
@@ -161,8 +162,7 @@ private:
       return std::nullopt;
     const std::int64_t count = elems(from.shape);
     Bytes bytes(static_cast<std::size_t>(count * size_bytes(*type)));
-    for (std::int64_t i = 0; i < count; ++i)
-      store_element(bytes.data(), *type, i, load_element(from.data->data(), from.type, i));
+    convert_elements(from.data->data(), from.type, bytes.data(), *type, count);
     return program_.add({.name = from.name,
                          .type = *type,
                          .shape = from.shape,

@@ -10,6 +10,7 @@
 #include "base/index.h"
 #include "program/drop_dead.h"
 #include "program/precision/precision_choice.h"
+#include "target/convert_elements.h"
 
 namespace tilefuse::program {
 namespace {
@@ -139,8 +140,7 @@ private:
     }
     const std::int64_t count = elems(tensor.shape);
     Bytes bytes(static_cast<std::size_t>(count * size_bytes(type_)));
-    for (std::int64_t i = 0; i < count; ++i)
-      store_element(bytes.data(), type_, i, load_element(tensor.data->data(), tensor.type, i));
+    convert_elements(tensor.data->data(), tensor.type, bytes.data(), type_, count);
     ++result_.weights;
     result_.weight_bytes += static_cast<std::int64_t>(bytes.size());
     result_.f32_weight_bytes += static_cast<std::int64_t>(tensor.data->size());

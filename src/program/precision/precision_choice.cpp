@@ -141,8 +141,7 @@ private:
       if (is_statistic(statement))
         keep(out, Keeps::Statistic);
       const auto *map = std::get_if<Map>(&statement.body);
-      if (map != nullptr && before[out] &&
-          ((behind[out] && !is_operand[out]) || grows(map->expr)))
+      if (map != nullptr && before[out] && ((behind[out] && !is_operand[out]) || grows(map->expr)))
         keep(out, Keeps::Between);
     }
   }
@@ -263,7 +262,8 @@ std::vector<Keeps> choose_kept(const Program &program) { return Choosing(program
 bool fits(const Tensor &constant, DType type) {
   if (type != DType::F16)
     return true;
-  for (std::int64_t i = 0; i < elems(constant.shape); ++i) {
+  const std::int64_t count = elems(constant.shape);
+  for (std::int64_t i = 0; i < count; ++i) {
     const double value = load_element(constant.data->data(), constant.type, i);
     if (std::isfinite(value) && std::abs(value) > kMostHalf)
       return false;
