@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <map>
 #include <numeric>
 
 #include "base/index.h"
@@ -225,15 +224,20 @@ double touched_bytes(const Nest &nest) {
   return std::accumulate(most.begin(), most.end(), 0.0);
 }
 
-double touched_bytes(const poly::Group &group) {
+std::map<poly::SlotId, double> touched_by_slot(const poly::Group &group) {
   std::map<poly::SlotId, double> most;
   for (const poly::MemberId m : members(group))
     raise_to_touched(member_nest(group, m), [&](nest::SlotId slot) -> double & {
       return most[group_slot(group, m, slot)];
     });
+  std::erase_if(most, [&](const auto &each) { return is_internal(group, each.first); });
+  return most;
+}
+
+double touched_bytes(const poly::Group &group) {
   double bytes = 0;
-  for (const auto &[slot, touched] : most)
-    bytes += is_internal(group, slot) ? 0 : touched;
+  for (const auto &[slot, touched] : touched_by_slot(group))
+    bytes += touched;
   return bytes;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -108,7 +109,8 @@ double bytes_in_memory(const nest::Nest &nest, const std::vector<Stream> &stream
 double touched_bytes(const nest::Nest &nest, const nest::Operand &operand);
 // Of all slots, each as the operand that touches most of it does.
 double touched_bytes(const nest::Nest &nest);
-// Of a group's slots that lie in memory, each as the operand of any member does.
+// Of a group's slots that lie in memory, each as the operand of any member does: by slot, and in all.
+std::map<poly::SlotId, double> touched_by_slot(const poly::Group &group);
 double touched_bytes(const poly::Group &group);
 
 // Of the lines that one straight piece of code reads, copies and unrolled taps, the most that fall

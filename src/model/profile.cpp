@@ -2,6 +2,7 @@
 #include "model/profile.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -34,12 +35,19 @@ std::vector<runtime::LaunchTime> trace(const Resident &resident, Execution &exec
 
 const launch::Part &first_part(const CompiledLaunch &launch) { return launch.launch.parts[0]; }
 
-// What the kernels of a launch move at least, each by itself.
+// What a launch moves at least: each kernel by itself, but a part that follows finds in its
+// work-items what they read and stored before.
 double touched_bytes(const CompiledLaunch &launch) {
-  double bytes = 0;
+  std::map<program::BufferId, double> touched;
   for (const launch::Part &part : launch.launch.parts)
-    bytes += cost::touched_bytes(part.placed.group);
-  return bytes;
+    for (const auto &[slot, bytes] : cost::touched_by_slot(part.placed.group)) {
+      double &all = touched[part.placed.buffers[slot]];
+      all = part.place == launch::Place::Following ? std::max(all, bytes) : all + bytes;
+    }
+  double sum = 0;
+  for (const auto &[buffer, bytes] : touched)
+    sum += bytes;
+  return sum;
 }
 
 // The device's, and what these launches reached of it.
