@@ -22,7 +22,7 @@ bool is_identifier(std::string_view name) {
          std::all_of(name.begin(), name.end(), [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
-// Checks one program, statement by statement; `where_` says which.
+// Checks one program, statement by statement.
 class Verifier {
 public:
   explicit Verifier(const Program &program)
@@ -32,7 +32,8 @@ public:
     declarations();
     for (const Statement &statement : program_.statements)
       check(statement);
-    where_ = "outputs";
+    statement_ = nullptr;
+    part_ = "outputs";
     for (TensorId id : program_.outputs)
       if (check_id(id); elems(program_[id].shape) > 0)
         use(id);
@@ -40,7 +41,7 @@ public:
 
 private:
   [[noreturn]] void fail(ErrorCode code, std::string message) const {
-    throw Error(code, std::move(message), where_);
+    throw Error(code, std::move(message), where());
   }
   [[noreturn]] void fail_shape(std::string message) const {
     fail(ErrorCode::Shape, std::move(message));
@@ -50,6 +51,14 @@ private:
     return fmt::format("%{} {}", to_int(id), quoted(program_[id].name));
   }
 
+  // What is being checked.
+  std::string where() const {
+    if (statement_ == nullptr)
+      return constant_ ? name(*constant_) : std::string(part_);
+    const std::string &origin = statement_->origin;
+    return name(statement_->out) + (origin.empty() ? "" : " from " + quoted(origin));
+  }
+
   void check_id(TensorId id) const {
     if (to_int(id) < 0 || at(id) >= program_.tensors.size())
       fail_shape(fmt::format("tensor %{} does not exist; the program has {}", to_int(id),
@@ -57,7 +66,7 @@ private:
   }
 
   void declarations() {
-    where_ = "inputs";
+    part_ = "inputs";
     for (TensorId id : program_.inputs) {
       check_id(id);
       if (program_[id].role != Role::Input || defined_[at(id)])
@@ -71,10 +80,11 @@ private:
       if (program_[id].role == Role::Constant)
         constant(id);
     }
+    constant_.reset();
   }
 
   void constant(TensorId id) {
-    where_ = name(id);
+    constant_ = id;
     const Tensor &tensor = program_[id];
     defined_[at(id)] = true;
     if (!tensor.data)
@@ -106,8 +116,7 @@ private:
 
   void check(const Statement &statement) {
     check_id(statement.out);
-    where_ =
-        name(statement.out) + (statement.origin.empty() ? "" : " from " + quoted(statement.origin));
+    statement_ = &statement;
     if (program_[statement.out].role != Role::Temporary || defined_[at(statement.out)])
       fail_shape("the tensor is an input, a constant, or already defined");
     check_shape(statement.out);
@@ -299,7 +308,9 @@ private:
 
   const Program &program_;
   std::vector<bool> defined_;
-  std::string where_;
+  const Statement *statement_ = nullptr; // that is being checked, else
+  std::optional<TensorId> constant_;     // this constant, else
+  std::string_view part_;                // this part
 };
 
 } // namespace
