@@ -162,7 +162,7 @@ public:
     auto launchable = std::make_unique<CudaLaunchable>();
     launchable->id = launchable->number = ++numbers_;
     launchable->name = built.name;
-    launchable->module = std::make_shared<LoadedModule>(cx_, built);
+    launchable->module = module_of(built);
     launchable->function = launchable->module->function(built);
     launchable->blocks = static_cast<unsigned>(built.blocks);
     launchable->block_size = static_cast<unsigned>(built.block_size);
@@ -285,6 +285,16 @@ public:
   }
 
 private:
+  // Packages with the same code share a module.
+  std::shared_ptr<LoadedModule> module_of(const Package &built) {
+    std::weak_ptr<LoadedModule> &known = modules_[content_hash(built.code)];
+    if (auto held = known.lock())
+      return held;
+    auto made = std::make_shared<LoadedModule>(cx_, built);
+    known = made;
+    return made;
+  }
+
   void send(Launchable &kernel, bool is_early) const {
     const auto &launchable = static_cast<CudaLaunchable &>(kernel);
     if (launchable.blocks == 0)
@@ -356,7 +366,8 @@ private:
   std::string name_;
   std::string driver_;
   bool starts_early_ = false;
-  std::uint64_t numbers_ = 0; // given last
+  std::uint64_t numbers_ = 0;                                  // given last
+  std::map<std::string, std::weak_ptr<LoadedModule>> modules_; // by the hash of their code
   Lru<std::vector<std::uint64_t>, std::uint64_t> places_{kMostPlaces};
   Lru<std::vector<std::uint64_t>, std::unique_ptr<CudaGraph>> graphs_{
       kMostGraphs}; // by numbers of the launches
