@@ -86,6 +86,19 @@ TEST(KernelCache, TextsBesidePackages) {
   EXPECT_TRUE(second.warnings.empty());
 }
 
+TEST(KernelCache, TextsPastTheLimitAreDroppedTheOldestFirst) {
+  const TemporaryFolder folder("tilefuse_cache");
+  Cache cache(folder / "kernels.sqlite", 200000);
+  for (const std::string key : {"a", "b", "c"}) {
+    const std::pair<std::string, std::string> row = {key, std::string(90000, 'q')};
+    cache.cache.put_texts({&row, 1});
+  }
+  EXPECT_EQ(cache.cache.get_text("a"), std::nullopt);
+  EXPECT_TRUE(cache.cache.get_text("b"));
+  EXPECT_TRUE(cache.cache.get_text("c"));
+  EXPECT_TRUE(cache.warnings.empty());
+}
+
 TEST(KernelCache, DamagedTextSetsTheFileAside) {
   const TemporaryFolder folder("tilefuse_cache");
   const std::string path = folder / "kernels.sqlite";

@@ -41,9 +41,11 @@ constexpr const char *kOldest =
     " FROM kernels k LEFT JOIN codes c ON c.hash = k.code ORDER BY k.used, k.rowid";
 constexpr const char *kDropUnused =
     "DELETE FROM codes WHERE hash NOT IN (SELECT code FROM kernels)";
+// Those past so many rows, and past so many bytes.
 constexpr const char *kDropOldTexts =
-    "DELETE FROM texts WHERE rowid IN (SELECT rowid FROM texts ORDER BY used DESC, rowid DESC"
-    " LIMIT -1 OFFSET ?)";
+    "DELETE FROM texts WHERE rowid IN (SELECT rowid FROM (SELECT rowid, ROW_NUMBER() OVER newest AS"
+    " place, SUM(LENGTH(text)) OVER newest AS bytes FROM texts WINDOW newest AS"
+    " (ORDER BY used DESC, rowid DESC)) WHERE place > ? OR bytes > ?)";
 
 std::int64_t now_seconds() {
   using namespace std::chrono;
@@ -102,7 +104,8 @@ std::string kernel_hash(const std::string &key, std::string_view code, std::stri
   return content_hash(all);
 }
 
-void insert_texts(Database &database, std::span<const std::pair<std::string, std::string>> rows) {
+void insert_texts(Database &database, std::span<const std::pair<std::string, std::string>> rows,
+                  std::int64_t limit_bytes) {
   Transaction transaction(database.connection);
   Statement insert(database.connection,
                    "INSERT OR REPLACE INTO texts(key, used, text, hash) VALUES(?, ?, ?, ?)");
@@ -112,7 +115,7 @@ void insert_texts(Database &database, std::span<const std::pair<std::string, std
     insert.reset();
   }
   Statement drop(database.connection, kDropOldTexts);
-  drop.bind(1, kMostTexts).step();
+  drop.bind(1, kMostTexts).bind(2, limit_bytes).step();
   transaction.commit();
 }
 
@@ -291,7 +294,7 @@ std::optional<std::string> KernelCache::get_text(const std::string &key) {
 
 void KernelCache::put_texts(std::span<const std::pair<std::string, std::string>> rows) {
   if (!rows.empty())
-    state_->file.write([&] { insert_texts(*state_->database, rows); });
+    state_->file.write([&] { insert_texts(*state_->database, rows, state_->limit_bytes); });
 }
 
 std::string default_cache_path() {
