@@ -3,7 +3,8 @@
 // microseconds, kernel and nodes; with --program the program that they are made of, with --launch N
 // all of one launch, with --memory what lies in memory when most does, and with --arena-gb besides
 // which tensors are computed again, and why; with --times instead what planning takes, pass by pass,
-// then again with the answers of the first time kept.
+// then again with the answers of the first time kept; with --start FILE, a kernel cache, the host's
+// seconds until a whole run is ready for its first step, on a device that does nothing.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "base/pass_context.h"
 #include "base/stopwatch.h"
 #include "cost/group_model.h"
+#include "idle_device.h"
 #include "launch/text.h"
 #include "model/compile.h"
 #include "model/passes.h"
@@ -28,6 +30,7 @@
 #include "train/recipe.h"
 #include "train/setup.h"
 #include "train/step_program.h"
+#include "train/trainer.h"
 
 namespace tilefuse::bench {
 namespace {
@@ -42,6 +45,7 @@ struct Options {
   bool memory = false;
   double arena_gb = 0;
   bool times = false;
+  std::string start; // a kernel cache
 };
 
 void print_memory(const model::Compiled &compiled) {
@@ -106,11 +110,24 @@ void print_times(const program::Program &program, const TargetDevice &device,
   }
 }
 
+void print_start(const train::Recipe &recipe, const Options &options) {
+  IdleDevice device(find_target(TILEFUSE_SOURCE_DIR "/devices", options.target));
+  const Stopwatch watch;
+  runtime::KernelCache cache(options.start,
+                             [](const std::string &why) { fmt::print("{}\n", why); });
+  train::TrainerOptions trainer;
+  trainer.session.fusion.level = *poly::parse_fuse_level(options.fuse);
+  const train::Trainer made(recipe, device, cache, trainer);
+  fmt::print("{:.3f} s until the first step\n", watch.seconds());
+}
+
 void run(const Options &options) {
   const Stopwatch import;
   train::Recipe recipe = train::read_recipe(options.recipe);
   for (const std::string &setting : options.settings)
     train::set(recipe, setting);
+  if (!options.start.empty())
+    return print_start(recipe, options);
   const train::Setup setup(recipe);
   const train::StepProgram step = train::gradients_program(setup.model, setup.pool, setup.task);
   TargetDevice device(find_target(TILEFUSE_SOURCE_DIR "/devices", options.target));
@@ -155,6 +172,7 @@ int run_main(int argc, char **argv) {
   app.add_option("--arena-gb", options.arena_gb, "Compute tensors again until the arena fits");
   app.add_flag("--memory", options.memory, "Print the tensors that are held when most are");
   app.add_flag("--times", options.times, "Print seconds of planning instead");
+  app.add_option("--start", options.start, "Print seconds until a run is ready for its first step");
   app.add_flag("--program", options.program, "Print the program instead");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -5,7 +5,6 @@
 
 #include "cost/group_model.h"
 #include "model/compile.h"
-#include "search/network/kept_choices.h"
 
 namespace tilefuse::api {
 namespace {
@@ -17,9 +16,7 @@ double predicted_seconds(const program::Program &program, const Engine &engine,
                          model::SessionOptions options) {
   options.passes = nullptr; // of the compilation behind it
   options.dump_directory.clear();
-  search::KeptChoices kept(engine.cache.get(), engine.device->target());
-  const model::Compiled compiled = model::choose_kernels(program, *engine.device, kept, options);
-  kept.write();
+  const model::Compiled compiled = model::planned(program, *engine.device, *engine.cache, options);
   double seconds = 0;
   for (const model::CompiledLaunch &each : compiled.launches)
     for (const launch::Part &part : each.launch.parts)

@@ -61,4 +61,7 @@ struct Launch {
 // Whether a part reads no inputs: it writes the zeros between pixels, say.
 bool is_map(const Part &part);
 
+// What launches that differ in their tensors alone have in common: the same with each buffer number 0.
+Launch unplaced(const Launch &launch);
+
 } // namespace tilefuse::launch

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/scanner.h"
+#include "base/take_to.h"
 #include "schedule/members.h"
 
 namespace tilefuse::launch {
@@ -42,14 +43,6 @@ std::string to_text(const schedule::TileWalk &walk) {
                         : fmt::format(" part:{}", digit.count);
   return text + fmt::format("\nblocks {}\ngrid {}\nfirst {}\n", fmt::join(walk.blocks, " "),
                             fmt::join(walk.grid, " "), walk.first_item);
-}
-
-// The text up to a mark at the beginning of a line, which is taken off with what it returns.
-std::string_view take_to(std::string_view &text, std::string_view mark) {
-  const std::size_t end = std::min(text.find(mark), text.size());
-  const std::string_view taken = text.substr(0, std::min(end + 1, text.size()));
-  text.remove_prefix(taken.size());
-  return taken;
 }
 
 Place parse_place(Scanner &scanner) {

@@ -24,6 +24,7 @@
 #include "lower/pipeline.h"
 #include "model/dump.h"
 #include "model/passes.h"
+#include "model/plan/kept_plan.h"
 #include "model/plan/recompute.h"
 #include "model/tune/records.h"
 #include "program/rewrite/rewrite.h"
@@ -170,12 +171,7 @@ std::string launch_key(const launch::Launch &launch, const runtime::Device &devi
   if (launch.parts.size() == 1)
     return cache_key(launch.parts[0].placed.group, launch.parts[0].schedule, device);
   const launch::Arguments arguments = launch::arguments(launch);
-  launch::Launch alike = launch;
-  for (std::size_t p = 0; p < alike.parts.size(); ++p) {
-    std::vector<program::BufferId> &buffers = alike.parts[p].placed.buffers;
-    std::fill(buffers.begin(), buffers.end(), program::BufferId{0});
-  }
-  std::string text = keyed(launch::to_text(alike), device);
+  std::string text = keyed(launch::to_text(unplaced(launch)), device);
   for (const std::vector<int> &numbers : arguments.of_parts)
     text += fmt::format(" {}", fmt::join(numbers, ","));
   return content_hash(text);
@@ -300,9 +296,15 @@ std::string cache_key(const poly::Group &group, const schedule::Schedule &schedu
 }
 
 Compiled choose_kernels(const program::Program &program, const runtime::Device &device,
-                        search::KeptChoices &kept, const SessionOptions &options) {
+                        search::KeptChoices &kept, const SessionOptions &given) {
   const Stopwatch watch;
   Compiled compiled;
+  SessionOptions options = given;
+  options.warn = [&](const std::string &warning) {
+    compiled.warnings.push_back(warning);
+    if (given.warn)
+      given.warn(warning);
+  };
   std::vector<std::string> refused;
   const program::Program prepared =
       prepare(program, device.target(),
@@ -335,11 +337,29 @@ Compiled choose_kernels(const program::Program &program, const runtime::Device &
   return compiled;
 }
 
-Compiled compile(const program::Program &program, runtime::Device &device,
+Compiled planned(const program::Program &program, const runtime::Device &device,
                  runtime::KernelCache &cache, const SessionOptions &options) {
+  const Stopwatch watch;
+  const bool is_watched = options.passes != nullptr && options.passes->is_watched();
+  const std::string key = plan_key(program, device, options);
+  if (!is_watched)
+    if (std::optional<Compiled> found = find_plan(cache, key, program)) {
+      for (const std::string &warning : found->warnings)
+        if (options.warn)
+          options.warn(warning);
+      found->seconds.choose = watch.seconds();
+      return std::move(*found);
+    }
   search::KeptChoices kept(&cache, device.target());
   Compiled compiled = choose_kernels(program, device, kept, options);
   kept.write();
+  keep_plan(cache, key, program, compiled);
+  return compiled;
+}
+
+Compiled compile(const program::Program &program, runtime::Device &device,
+                 runtime::KernelCache &cache, const SessionOptions &options) {
+  Compiled compiled = planned(program, device, cache, options);
   std::vector<Job> jobs = collect_jobs(compiled, device);
   if (!options.dump_directory.empty())
     dump_levels(options.dump_directory, program, compiled, device.target());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Program → kernels for one device: prepare (passes.h), place in memory, group, schedule, then
-// lower, emit and build what the cache does not have. Equal (group, schedule) pairs share a
+// Program → kernels for one device: prepare (passes.h), place in memory, group, schedule, or all of
+// it as an earlier start kept it; then lower, emit and build what the cache does not have. Equal (group, schedule) pairs share a
 // package.
 #pragma once
 
@@ -29,6 +29,11 @@ std::string schedule_algorithm(const std::string &algorithm);
 // Everything but packages: needs of the device its target, and its name where there are records.
 Compiled choose_kernels(const program::Program &program, const runtime::Device &device,
                         search::KeptChoices &kept, const SessionOptions &options);
+
+// The same as the cache has it whole (plan/kept_plan.h), or chosen and kept there. Where passes are
+// watched they run.
+Compiled planned(const program::Program &program, const runtime::Device &device,
+                 runtime::KernelCache &cache, const SessionOptions &options);
 
 // Error{Device} when a kernel is missing from the cache and this build or bundle cannot generate
 // code for the device.

@@ -114,6 +114,8 @@ TEST(Asides, StandUnderALimitOfMemoryAsLongAsItSuffices) {
   std::size_t asides = check_asides(whole), repeated = 0;
   for (double share = 0.99; asides > 0; share -= 0.03) {
     const model::Compiled less = step(share * most);
+    const std::string text = model::to_text(less);
+    EXPECT_EQ(model::to_text(model::parse_compiled(text)), text);
     EXPECT_LE(gigabytes(less), share * most);
     asides = check_asides(less);
     if (asides > 0)

@@ -216,6 +216,13 @@ std::vector<TuningRecord> RecordStore::all() {
   return state_->file.is_open() ? state_->read(kAll, "") : std::vector<TuningRecord>();
 }
 
+std::string RecordStore::digest() {
+  std::string hashes;
+  for (const TuningRecord &record : all())
+    hashes += hash_of(record);
+  return content_hash(hashes);
+}
+
 bool RecordStore::merge(std::span<const TuningRecord> records) {
   return state_->file.write([&] {
     Transaction transaction(state_->database->connection);

@@ -71,6 +71,8 @@ public:
   std::vector<TuningRecord> of_group(const std::string &group);
   // Sorted by group, then device.
   std::vector<TuningRecord> all();
+  // Of all records: another one where any differs.
+  std::string digest();
 
   // Keeps the better of the record and the one that is there. False when the store cannot be
   // written or another process holds it for long.
