@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/cuda/cuda_build.h"
 
+#include <algorithm>
 #include <array>
-#include <mutex>
+#include <atomic>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -73,6 +75,16 @@ private:
   cuda::NvrtcProgram program_ = nullptr;
 };
 
+// The longest texts first, which take longest: none of them is left to the end of a build.
+std::vector<std::size_t> longest_first(const std::vector<Package> &packages) {
+  std::vector<std::size_t> order(packages.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return packages[a].code.size() > packages[b].code.size();
+  });
+  return order;
+}
+
 } // namespace
 
 std::string nvrtc_version(std::string *why) {
@@ -91,9 +103,7 @@ std::vector<Package> build_cuda(std::vector<Package> packages, const std::string
   if (api == nullptr)
     throw Error(ErrorCode::Device, "CUDA kernels cannot be built: " + why);
   std::vector<std::string> logs(packages.size());
-  ThreadPool pool(available_threads());
-  pool.parallel_for(static_cast<std::int64_t>(packages.size()), [&](int, std::int64_t index) {
-    const auto i = static_cast<std::size_t>(index);
+  const auto build = [&](std::size_t i) {
     Package &package = packages[i];
     if (package.format != CodeFormat::CudaSource)
       return;
@@ -102,6 +112,18 @@ std::vector<Package> build_cuda(std::vector<Package> packages, const std::string
     logs[i] = program.log();
     package.code = program.binary(package);
     package.format = CodeFormat::CudaBinary;
+  };
+  const std::vector<std::size_t> order = longest_first(packages);
+  std::atomic<std::size_t> next = 0;
+  ThreadPool pool(available_threads());
+  pool.parallel_for(pool.threads(), [&](int, std::int64_t) {
+    try {
+      for (std::size_t k = next++; k < order.size(); k = next++)
+        build(order[k]);
+    } catch (...) { // the others end too
+      next = order.size();
+      throw;
+    }
   });
   if (log != nullptr)
     for (std::size_t i = 0; i < packages.size(); ++i)
