@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cost model's first choice beside the best of what tuning finds, over kernels of whole networks:
-// bench_first_choices MODEL… [--device cuda] [--precision f16] [--batch N] [--kernels 120]
-// [--kinds KIND,KIND] [--budget SECONDS] [--threads N]. Every network goes through the passes of a
-// session; of its distinct kernels some are taken, evenly over the launches and as many of every
-// network. Each gets the same time: candidates of search/tune.h are measured beside the choice in
-// rounds, and what becomes the best is verified. CSV by kernel: device, network, kind, kernel,
-// microseconds as predicted, of the first choice and of the best, candidates tried, those that were
-// wrong, where the best comes from, and both schedules with ; for line ends.
-// bench/model_accuracy.py sums it up.
+// bench_first_choices MODEL… [--device cuda] [--precision f16] [--batch N] [--gradient weights]
+// [--kernels 120] [--kinds KIND,KIND] [--budget SECONDS] [--threads N] [--trials FOLDER]. Every
+// network goes through the passes of a session; of its distinct kernels some are taken, evenly over
+// the launches and as many of every network. Each gets the same time: candidates of search/tune.h
+// are measured beside the choice in rounds, and what becomes the best is verified. CSV by kernel:
+// device, network, kind, kernel, microseconds as predicted, of the first choice and of the best,
+// candidates tried, those that were wrong, where the best comes from, and both schedules with ; for
+// line ends. bench/model_accuracy.py sums it up. --trials keeps the groups and all that was tried;
+// bench_first_choices --replay FOLDER prints it with today's predictions, without a clock: network,
+// kind, group, predicted microseconds, time over that of the first choice then, schedule.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -15,16 +17,21 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/read_file.h"
 #include "cost/group_model.h"
 #include "layers.h"
+#include "lower/pipeline.h"
 #include "model/compile.h"
+#include "model/differentiate.h"
 #include "model/precision.h"
+#include "model/tune/records.h"
 #include "model/tune/tune_kernel.h"
 #include "nest/index.h"
 #include "onnx/import.h"
@@ -48,6 +55,9 @@ struct Options {
   std::size_t kernels = 120;
   std::vector<std::string> kinds; // of kernels; none: all
   double budget = 300;            // seconds of measuring
+  std::string gradient;           // of model/differentiate.h
+  std::string trials;             // a folder for groups and records, or none
+  std::string replay;             // such a folder
   int threads = 0;
 };
 
@@ -105,10 +115,18 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// The folder of a model that is called as all others, else the file.
-std::string name_of(const std::filesystem::path &model) {
-  return model.stem() == "model" ? model.parent_path().filename().string() : model.stem().string();
+// The folder of a model that is called as all others, else the file; what it is with gradients.
+std::string name_of(const std::filesystem::path &model, const Options &options) {
+  const std::filesystem::path named = model.stem() == "model" ? model.parent_path() : model;
+  return named.stem().string() + (options.gradient.empty() ? "" : " gradient");
 }
+
+// Where a folder of --trials has them.
+std::string records_path(const std::string &folder) {
+  return folder.empty() ? "" : folder + "/records.sqlite";
+}
+
+constexpr std::string_view kGroupFile = ".group"; // its first line: network
 
 void warn(const std::string &text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
@@ -122,8 +140,11 @@ std::vector<Kernel> kernels_of(const std::string &path, const tile::Library &ops
                                const runtime::Device &device, const Options &options,
                                std::set<std::string> &known) {
   const onnx_import::Model model(path);
-  const model::AppliedPrecision applied = model::apply_precision(
-      model.program(ops, {.batch = options.batch}), options.precision, device.target());
+  program::Program program = model.program(ops, {.batch = options.batch});
+  if (!options.gradient.empty())
+    program = model::differentiate(program, options.gradient);
+  const model::AppliedPrecision applied =
+      model::apply_precision(program, options.precision, device.target());
   search::KeptChoices kept(nullptr, device.target());
   const model::Compiled compiled = model::choose_kernels(applied.program, device, kept,
                                                          {.is_simplified = applied.is_simplified});
@@ -131,7 +152,7 @@ std::vector<Kernel> kernels_of(const std::string &path, const tile::Library &ops
   for (const model::CompiledLaunch &each : compiled.launches)
     for (const launch::Part &part : each.launch.parts)
       if (is_wanted(part, options) && known.insert(poly::to_text(part.placed.group)).second)
-        kernels.push_back({name_of(path), part.placed.group});
+        kernels.push_back({name_of(path, options), part.placed.group});
   return kernels;
 }
 
@@ -158,12 +179,50 @@ std::vector<Kernel> choose(const runtime::Device &device, const Options &options
   return chosen;
 }
 
+void keep(const Kernel &kernel, const std::string &folder) {
+  const std::string path =
+      fmt::format("{}/{}{}", folder, model::group_key(kernel.group), kGroupFile);
+  std::ofstream(path) << kernel.network << '\n' << poly::to_text(kernel.group);
+}
+
+Kernel kept_kernel(const std::string &path) {
+  const std::string text = read_file(path);
+  const std::size_t line = text.find('\n');
+  if (line == std::string::npos)
+    throw Error(ErrorCode::Io, "a group without its network", path);
+  return {text.substr(0, line), poly::parse_group(text.substr(line + 1), path)};
+}
+
+void replay(const Kernel &kernel, runtime::RecordStore &records, const runtime::Device &device) {
+  const Target &target = device.target();
+  const std::string key = model::group_key(kernel.group);
+  const auto print = [&](const schedule::Schedule &schedule, double ratio) {
+    fmt::print("{},{},{},{:.2f},{:.4f},{}\n", kernel.network, kind_of(kernel.group, schedule), key,
+               cost::predict(kernel.group, schedule, target).seconds * 1e6, ratio,
+               one_line(schedule::to_text(kernel.group, schedule)));
+  };
+  std::string why;
+  for (const runtime::Trial &trial :
+       records.trials({key, model::device_key(device), std::string(lower::code_version())}))
+    if (trial.state == runtime::Trial::State::Measured)
+      if (const auto schedule = model::legal_schedule(kernel.group, trial.schedule, target, &why))
+        print(*schedule, trial.ratio);
+}
+
+void replay(const std::string &folder, const runtime::Device &device) {
+  runtime::RecordStore records(records_path(folder), runtime::RecordStore::Mode::Existing, warn);
+  fmt::print("network,kind,group,predicted_us,ratio,schedule\n");
+  for (const auto &file : std::filesystem::directory_iterator(folder))
+    if (file.path().extension() == kGroupFile)
+      replay(kept_kernel(file.path().string()), records, device);
+}
+
 class Bench {
 public:
   Bench(runtime::Device &device, const Options &options)
       : device_(device), options_(options), emitter_(model::make_emitter(device.target())),
         pool_(available_threads()), cache_("", warn),
-        records_("", runtime::RecordStore::Mode::Existing, warn) {
+        records_(records_path(options.trials), runtime::RecordStore::Mode::Create, warn) {
     tuning_.warn = warn;
   }
 
@@ -182,6 +241,8 @@ public:
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       tune(*tuners[k], begun + std::chrono::duration<double>(each * static_cast<double>(k + 1)));
       print(kernels[k], *tuners[k]);
+      if (!options_.trials.empty())
+        keep(kernels[k], options_.trials);
       tuners[k].reset();
     }
   }
@@ -223,7 +284,7 @@ private:
 int run_main(int argc, char **argv) {
   Options options;
   CLI::App app("The cost model's first choice beside the best that tuning finds");
-  app.add_option("model", options.models, "ONNX models")->required();
+  const auto models = app.add_option("model", options.models, "ONNX models");
   app.add_option("--device", options.device, "As of `tilefuse run`");
   app.add_option("--precision", options.precision, "f16, bf16 or tf32; as the model says");
   app.add_option("--batch", options.batch, "Binds a symbolic first dimension");
@@ -233,10 +294,23 @@ int run_main(int argc, char **argv) {
       ->delimiter(',');
   app.add_option("--budget", options.budget, "Seconds of measuring")->check(CLI::PositiveNumber);
   app.add_option("--threads", options.threads, "Of the cpu device; 0: one per core");
+  app.add_option("--gradient", options.gradient, "As of `tilefuse bench`: *, weights or names");
+  app.add_option("--trials", options.trials, "A folder for all that is tried")
+      ->check(CLI::ExistingDirectory);
+  const auto kept = app.add_option("--replay", options.replay, "Predicts what such a folder has")
+                        ->check(CLI::ExistingDirectory);
+  models->excludes(kept);
+  app.callback([&] {
+    if (models->empty() && kept->empty())
+      throw CLI::RequiredError("model");
+  });
   CLI11_PARSE(app, argc, argv);
   try {
     const auto device = runtime::make_device(options.device, options.threads, bench_targets());
-    Bench(*device, options).run();
+    if (options.replay.empty())
+      Bench(*device, options).run();
+    else
+      replay(options.replay, *device);
   } catch (const Error &error) {
     std::fprintf(stderr, "bench_first_choices: %s\n", error.what());
     return 2;
