@@ -41,6 +41,7 @@ constexpr double kIntegerProduct = 3; // and its addition
 constexpr double kMaskedStore = 10;
 constexpr double kFoldedHalf = 3; // cycles
 constexpr double kTileOverhead = 24;
+constexpr double kMapOverhead = 3; // the same where nothing is reduced: tiles overlap
 
 // Operands that a term reads, which are loads of their own.
 double reads_of(const program::Expr &term) {
@@ -320,12 +321,32 @@ double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) con
     const Access &access = access_[nest_.inputs.size() + e];
     issued += access.loads + access.other;
   }
-  const std::int64_t stride = result_width_ > 1 ? std::abs(streams_.back().stride(*lane_)) : 1;
-  issued += stride == 1 ? result_parts_ : 2 * result_width_;
-  issued += conversion(type_of(nest_, nest_.out)).stored * result_parts_;
-  const double each =
-      issued / rates_.fma_per_cycle + (is_partial ? kMaskedStore : 0) + fold_cycles();
-  return vectors * each + (rows_ ? row_copies(copies) : 0);
+  issued += result_stores(copies) + conversion(type_of(nest_, nest_.out)).stored * result_parts_;
+  const double each = issued / rates_.fma_per_cycle + fold_cycles();
+  const double masked = is_partial ? vectors / (lane_ ? copies_along(*lane_, copies) : 1) : 0;
+  return vectors * each + masked * kMaskedStore + (rows_ ? row_copies(copies) : 0);
+}
+
+// Of an output index: its copies.
+double RegisterTileCost::copies_along(IndexId i, const Copies &copies) const {
+  return is_output(nest_, i) ? copies[i] : 1;
+}
+
+// Instructions that store a vector of results. Lanes that are no neighbours are taken out and stored
+// one by one. Where copies of other indices lie between them the compiler joins what is adjacent:
+// into whole vectors by shuffles where they leave no gaps.
+double RegisterTileCost::result_stores(const Copies &copies) const {
+  const Stream &result = streams_.back();
+  const double stride =
+      result_width_ > 1 ? static_cast<double>(std::abs(result.stride(*lane_))) : 1;
+  if (stride == 1)
+    return result_parts_;
+  double run = 1;
+  for (const IndexId i : copies.ids())
+    if (i != *lane_ && std::abs(result.stride(i)) == 1)
+      run *= copies[i];
+  return run == stride ? run * result_parts_
+                       : result_width_ * (1 + 1 / std::min(run, result_width_));
 }
 
 double RegisterTileCost::loads(std::size_t input, const Copies &copies) const {
@@ -335,6 +356,8 @@ double RegisterTileCost::loads(std::size_t input, const Copies &copies) const {
   return share_ * steps * fragment_loads(input, copies);
 }
 
-double RegisterTileCost::overhead_cycles() const { return kTileOverhead; }
+double RegisterTileCost::overhead_cycles() const {
+  return nest_.agg == program::Agg::Assign ? kMapOverhead : kTileOverhead;
+}
 
 } // namespace tilefuse::cost
