@@ -42,6 +42,7 @@ constexpr double kMaskedStore = 10;
 constexpr double kFoldedHalf = 3; // cycles
 constexpr double kTileOverhead = 24;
 constexpr double kMapOverhead = 3; // the same where nothing is reduced: tiles overlap
+constexpr double kMostJoined = 32; // elements of a step that the compiler joins as it stores them
 
 // Operands that a term reads, which are loads of their own.
 double reads_of(const program::Expr &term) {
@@ -333,18 +334,23 @@ double RegisterTileCost::copies_along(IndexId i, const Copies &copies) const {
 }
 
 // Instructions that store a vector of results. Lanes that are no neighbours are taken out and stored
-// one by one. Where copies of other indices lie between them the compiler joins what is adjacent:
-// into whole vectors by shuffles where they leave no gaps.
+// one by one, at twice the cost where each has a line of its own. Where copies of other indices lie
+// between them the compiler joins what is adjacent of a small step: into whole vectors by shuffles
+// where they leave no gaps.
 double RegisterTileCost::result_stores(const Copies &copies) const {
   const Stream &result = streams_.back();
   const double stride =
       result_width_ > 1 ? static_cast<double>(std::abs(result.stride(*lane_))) : 1;
-  if (stride == 1)
+  if (stride == 1 || schedule_.store == schedule::Store::Local)
     return result_parts_;
   double run = 1;
-  for (const IndexId i : copies.ids())
-    if (i != *lane_ && std::abs(result.stride(i)) == 1)
-      run *= copies[i];
+  double elements = result_width_;
+  for (const IndexId i : copies.ids()) {
+    elements *= copies[i];
+    run *= i != *lane_ && std::abs(result.stride(i)) == 1 ? copies[i] : 1;
+  }
+  if (elements > kMostJoined || run == 1)
+    return (stride * result.elem_bytes < result.line_bytes ? 2 : 4) * result_width_;
   return run == stride ? run * result_parts_
                        : result_width_ * (1 + 1 / std::min(run, result_width_));
 }
