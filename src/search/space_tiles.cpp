@@ -39,6 +39,21 @@ std::vector<std::int64_t> tiles(std::int64_t step, std::int64_t extent, std::int
   return sizes;
 }
 
+// Takes out of ranked candidates what is there twice; equal schedules have equal estimates, but
+// others may stand between them that the model prices alike.
+void drop_repeated(std::vector<Candidate> &ranked) {
+  std::vector<Candidate> kept;
+  for (Candidate &next : ranked) {
+    bool is_new = true;
+    for (auto one = kept.rbegin();
+         one != kept.rend() && one->estimate.seconds == next.estimate.seconds && is_new; ++one)
+      is_new = one->schedule != next.schedule;
+    if (is_new)
+      kept.push_back(std::move(next));
+  }
+  ranked = std::move(kept);
+}
+
 } // namespace
 
 // Vector registers of the register tile: accumulators, the resident operand, and one for the
@@ -390,10 +405,7 @@ std::vector<Candidate> Space::ranked(bool needs_best_only) {
   sort();
   try_other_stores();
   try_clusters();
-  const auto last =
-      std::unique(found_.begin(), found_.end(),
-                  [](const Candidate &a, const Candidate &b) { return a.schedule == b.schedule; });
-  found_.erase(last, found_.end());
+  drop_repeated(found_);
   return std::move(found_);
 }
 
