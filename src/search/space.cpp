@@ -82,25 +82,10 @@ std::optional<IndexId> Space::factor_index(std::size_t input, std::int64_t point
   return best;
 }
 
-// The output index along which a copy reads neighbours.
-std::optional<IndexId> Space::fastest_read() const {
-  const nest::Linear read = nest::flat(nest_.inputs[0], nest_.indices.size());
-  std::optional<IndexId> best;
-  for (const IndexId i : output_indices(nest_))
-    if (extent(i) > 1 && read.coeff[i] != 0 &&
-        (!best || std::llabs(read.coeff[i]) < std::llabs(read.coeff[*best])))
-      best = i;
-  return best;
-}
-
 // What vectors and register copies are tried along: the fastest indices of the result and, where
-// these do not serve, an index of each factor, either way; of a copy also the fastest of what it
-// reads beside the fastest of its result.
+// these do not serve, an index of each factor, either way.
 std::vector<Space::Axes> Space::vector_axes() const {
   std::vector<Axes> all = {{lane_, pixel_}};
-  if (lane_ && nest_.agg == program::Agg::Assign && nest_.inputs.size() == 1)
-    if (const std::optional<IndexId> read = fastest_read(); read && read != lane_)
-      all.push_back({read, lane_});
   if (!lane_ || dot_ != nullptr || nest_.inputs.size() != 2 || serves_lanes(*lane_))
     return all;
   for (const std::size_t k : {0, 1}) {
@@ -123,15 +108,9 @@ std::optional<IndexId> Space::shared_index() const {
   return longest;
 }
 
-// Whether results leave through local memory: vectors are not neighbours in the result, nor are
-// they with what few copies put between their elements.
+// Whether results leave through local memory: vectors are not neighbours in the result.
 bool Space::turns_results() const {
-  const std::optional<IndexId> fastest = fastest_output();
-  if (target_.lanes != LaneKind::Vector || !lane_ || lane_ == fastest)
-    return false;
-  const bool are_joined = fastest == pixel_ && extent(*pixel_) <= kShortLoop &&
-                          std::llabs(out_.coeff[*lane_]) == extent(*pixel_);
-  return !are_joined;
+  return target_.lanes == LaneKind::Vector && lane_ && lane_ != fastest_output();
 }
 
 // What vectors run through and that lies along another dimension is staged turned.

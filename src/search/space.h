@@ -66,7 +66,6 @@ private:
   std::vector<Axes> vector_axes() const;
   std::optional<IndexId> factor_index(std::size_t input, std::int64_t points) const;
   std::optional<IndexId> shared_index() const;
-  std::optional<IndexId> fastest_read() const;
   bool serves_lanes(IndexId index) const;
   void take_axes(const Axes &axes);
   std::optional<IndexId> longest_output(const std::vector<std::optional<IndexId>> &beside) const;

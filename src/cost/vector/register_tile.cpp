@@ -41,8 +41,6 @@ constexpr double kIntegerProduct = 3; // and its addition
 constexpr double kMaskedStore = 10;
 constexpr double kFoldedHalf = 3; // cycles
 constexpr double kTileOverhead = 24;
-constexpr double kMapOverhead = 3; // the same where nothing is reduced: tiles overlap
-constexpr double kMostJoined = 32; // elements of a step that the compiler joins as it stores them
 
 // Operands that a term reads, which are loads of their own.
 double reads_of(const program::Expr &term) {
@@ -322,37 +320,12 @@ double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) con
     const Access &access = access_[nest_.inputs.size() + e];
     issued += access.loads + access.other;
   }
-  issued += result_stores(copies) + conversion(type_of(nest_, nest_.out)).stored * result_parts_;
-  const double each = issued / rates_.fma_per_cycle + fold_cycles();
-  const double masked = is_partial ? vectors / (lane_ ? copies_along(*lane_, copies) : 1) : 0;
-  return vectors * each + masked * kMaskedStore + (rows_ ? row_copies(copies) : 0);
-}
-
-// Of an output index: its copies.
-double RegisterTileCost::copies_along(IndexId i, const Copies &copies) const {
-  return is_output(nest_, i) ? copies[i] : 1;
-}
-
-// Instructions that store a vector of results. Lanes that are no neighbours are taken out and stored
-// one by one, at twice the cost where each has a line of its own. Where copies of other indices lie
-// between them the compiler joins what is adjacent of a small step: into whole vectors by shuffles
-// where they leave no gaps.
-double RegisterTileCost::result_stores(const Copies &copies) const {
-  const Stream &result = streams_.back();
-  const double stride =
-      result_width_ > 1 ? static_cast<double>(std::abs(result.stride(*lane_))) : 1;
-  if (stride == 1 || schedule_.store == schedule::Store::Local)
-    return result_parts_;
-  double run = 1;
-  double elements = result_width_;
-  for (const IndexId i : copies.ids()) {
-    elements *= copies[i];
-    run *= i != *lane_ && std::abs(result.stride(i)) == 1 ? copies[i] : 1;
-  }
-  if (elements > kMostJoined || run == 1)
-    return (stride * result.elem_bytes < result.line_bytes ? 2 : 4) * result_width_;
-  return run == stride ? run * result_parts_
-                       : result_width_ * (1 + 1 / std::min(run, result_width_));
+  const std::int64_t stride = result_width_ > 1 ? std::abs(streams_.back().stride(*lane_)) : 1;
+  issued += stride == 1 ? result_parts_ : 2 * result_width_;
+  issued += conversion(type_of(nest_, nest_.out)).stored * result_parts_;
+  const double each =
+      issued / rates_.fma_per_cycle + (is_partial ? kMaskedStore : 0) + fold_cycles();
+  return vectors * each + (rows_ ? row_copies(copies) : 0);
 }
 
 double RegisterTileCost::loads(std::size_t input, const Copies &copies) const {
@@ -362,8 +335,6 @@ double RegisterTileCost::loads(std::size_t input, const Copies &copies) const {
   return share_ * steps * fragment_loads(input, copies);
 }
 
-double RegisterTileCost::overhead_cycles() const {
-  return nest_.agg == program::Agg::Assign ? kMapOverhead : kTileOverhead;
-}
+double RegisterTileCost::overhead_cycles() const { return kTileOverhead; }
 
 } // namespace tilefuse::cost

@@ -82,8 +82,6 @@ private:
   double points_of_vector(IndexId reduced) const;
   double steps_over(IndexId reduced) const;
   double fold_cycles() const;
-  double copies_along(IndexId i, const Copies &copies) const;
-  double result_stores(const Copies &copies) const;
   double operations_of_point() const;
 
   const nest::Nest &nest_;
