@@ -183,6 +183,16 @@ TEST(Overflow, of_what_a_resized_axis_sums_is_a_limit_error) {
   EXPECT_EQ(error_of([&] { import(model); }).code(), ErrorCode::Limit);
 }
 
+TEST(Unsupported, ways_to_find_the_nearest_element_are_listed) {
+  ModelBuilder model(19);
+  model.input("x", {1, 1, 2, 4})
+      .initializer(int64_tensor("to", {4}, {1, 1, 4, 8}))
+      .node("Resize", {"x", "", "", "to"}, {"y"}, {attribute("nearest_mode", "upwards")})
+      .output("y");
+  const std::string message = error_of([&] { import(model); }).message();
+  EXPECT_NE(message.find("round_prefer_floor"), std::string::npos) << message;
+}
+
 TEST(Overflow, is_named) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 40;
   ModelBuilder input(13);

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "onnx/operators.h"
 #include "onnx/operators/along_axis.h"
@@ -64,14 +65,15 @@ struct ResizeMode {
   bool crops() const { return coordinates == Coordinates::CropAndResize; }
 };
 
-// The value that a text attribute names, one of those that the table of operators lists; the values
-// of Enum count up as `names` do.
+// The value that a text attribute names; the values of Enum count up as `names` do.
 template <class Enum, std::size_t count>
 Enum choice(const Call &call, const char *attribute,
             const std::array<std::string_view, count> &names) {
   const std::string name = call.text(attribute, std::string(names[0]));
   const auto *const found = std::find(names.begin(), names.end(), name);
-  TILEFUSE_CHECK(found != names.end(), "the table of operators lists another value");
+  if (found == names.end())
+    call.fail(ErrorCode::Unsupported,
+              fmt::format("its {} is \"{}\"; need {}", attribute, name, fmt::join(names, ", ")));
   return static_cast<Enum>(found - names.begin());
 }
 
