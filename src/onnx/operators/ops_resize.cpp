@@ -22,7 +22,7 @@ namespace tilefuse::onnx_import {
 namespace {
 
 constexpr std::int64_t kLargestMatrix = std::int64_t{1} << 24; // elements
-constexpr std::int64_t kMostTaps = std::int64_t{1} << 22;      // of all new elements of an axis
+constexpr std::int64_t kMostTaps = std::int64_t{1} << 26;      // of all new elements of an axis
 constexpr std::int64_t kMostNeighbours = 8; // that a new element is the sum of, weighted
 
 // One axis: its sizes and how a new coordinate becomes an old one.
@@ -207,9 +207,23 @@ template <class Fn> void each_tap(const ResizeMode &mode, const ResizeAxis &axis
   }
 }
 
+bool is_unchanged(const ResizeMode &mode, const ResizeAxis &axis) {
+  return axis.in == axis.out && axis.scale == 1 && !mode.crops();
+}
+
+// What the walks over an axis that is resized take counts as made for the model.
+void reserve_taps(const Call &call, const ResizeMode &mode, const ResizeAxis &axis) {
+  const double taps =
+      static_cast<double>(axis.out) * (2 * reach_of(mode, shrink_of(mode, axis)) + 1);
+  if (!(taps <= static_cast<double>(kMostTaps)))
+    call.fail(ErrorCode::Limit,
+              fmt::format("resizing {} elements to {} is not supported", axis.in, axis.out));
+  call.make_elems(static_cast<std::int64_t>(taps) * std::int64_t{sizeof(Tap)}, DType::U8);
+}
+
 // The factor f when row x of the matrix takes element x / f alone, else 0.
 std::int64_t whole_factor(const ResizeMode &mode, const ResizeAxis &axis) {
-  if (axis.in == axis.out && axis.scale == 1 && !mode.crops())
+  if (is_unchanged(mode, axis))
     return 1;
   if (axis.out % axis.in != 0)
     return 0;
@@ -390,11 +404,11 @@ Value resize_axes(const Call &call, const std::vector<ResizeAxis> &axes, const R
 Value resize(const Call &call, std::vector<ResizeAxis> axes, const ResizeMode &mode) {
   program::Shape shape;
   for (const ResizeAxis &axis : axes) {
-    const double taps = 2 * reach_of(mode, shrink_of(mode, axis)) + 1;
-    if (axis.in < 1 || axis.out < 1 ||
-        !(static_cast<double>(axis.out) * taps <= static_cast<double>(kMostTaps)))
+    if (axis.in < 1 || axis.out < 1 || axis.out > kLargestMatrix)
       call.fail(ErrorCode::Limit,
                 fmt::format("resizing {} elements to {} is not supported", axis.in, axis.out));
+    if (!is_unchanged(mode, axis))
+      reserve_taps(call, mode, axis);
     shape.push_back(axis.out);
   }
   call.elems(shape);
