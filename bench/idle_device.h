@@ -6,26 +6,16 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "runtime/cuda/cuda_build.h"
-#include "runtime/device.h"
+#include "runtime/target_device.h"
 
 namespace tilefuse::bench {
 
-class IdleDevice final : public runtime::Device {
+class IdleDevice final : public runtime::TargetDevice {
 public:
-  explicit IdleDevice(Target target) : target_(std::move(target)), name_(target_.name) {}
+  using TargetDevice::TargetDevice;
 
-  const Target &target() const override { return target_; }
-  const std::string &name() const override { return name_; }
-  const std::string &driver() const override { return name_; }
-  std::int64_t alignment() const override { return 256; }
-  std::vector<Package> build(std::vector<Package> packages) override {
-    return runtime::build_cuda(std::move(packages), target_.isa, nullptr);
-  }
   std::unique_ptr<runtime::Memory> allocate(std::int64_t bytes) override {
     return std::make_unique<Nowhere>(bytes);
   }
@@ -37,7 +27,6 @@ public:
     return std::make_unique<runtime::Launchable>();
   }
   void launch(runtime::Launchable &) override {}
-  void finish() override {}
   std::vector<runtime::LaunchTime> trace(std::span<runtime::Launchable *const> kernels) override {
     return std::vector<runtime::LaunchTime>(kernels.size());
   }
@@ -51,9 +40,6 @@ private:
   private:
     std::int64_t bytes_;
   };
-
-  Target target_;
-  std::string name_;
 };
 
 } // namespace tilefuse::bench

@@ -12,7 +12,7 @@
 
 namespace tilefuse::runtime {
 
-class TargetDevice final : public Device {
+class TargetDevice : public Device {
 public:
   explicit TargetDevice(Target target) : target_(std::move(target)), name_(target_.name) {}
 
