@@ -60,7 +60,9 @@ std::vector<Schedule> family_of(const nest::Nest &nest, const Target &target,
                                 std::string_view family) {
   std::vector<Schedule> all;
   if (family != "wgmma" && family != "core" && family != "tf32") {
-    all = search::work_item_forms(nest, target);
+    all = search::matrix_forms(nest, target);
+    for (Schedule &schedule : search::multiply_add_forms(nest, target))
+      all.push_back(std::move(schedule));
     std::erase_if(all, [&](const Schedule &each) { return each.name != family; });
     return all;
   }

@@ -3,8 +3,8 @@
 // [--precision f32|f16|bf16|tf32|int8]… [--fuse LEVEL]… [--batch N] [--quota N] [--build]
 // [--choices]. A network is simplified once. For each of these it is laid out, fused, split and
 // scheduled as by a session without a cache, for a row of devices/, so that no device is needed,
-// and CSV is printed: seconds by the clock and of all threads, kernels, packages, and the hash of
-// all choices.
+// and CSV is printed: seconds by the clock and of all threads, kernels, packages, the microseconds
+// that all kernels are predicted to take, and the hash of all choices.
 // --build lowers and emits the kernels too and compiles those of CUDA by NVRTC. --choices prints
 // every group and schedule instead. In int8 every tensor is taken to range from -1 to 1.
 #include <fmt/format.h>
@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/stopwatch.h"
+#include "cost/group_model.h"
 #include "model/compile.h"
 #include "model/passes.h"
 #include "onnx/import.h"
@@ -84,6 +85,14 @@ std::string choices(const model::Compiled &compiled) {
   return all;
 }
 
+double predicted_seconds(const model::Compiled &compiled, const Target &target) {
+  double seconds = 0;
+  for (const model::CompiledLaunch &each : compiled.launches)
+    for (const launch::Part &part : each.launch.parts)
+      seconds += cost::predict(part.placed.group, part.schedule, target).seconds;
+  return seconds;
+}
+
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 // The folder of a model that is called as all others, else the file.
@@ -110,10 +119,11 @@ void plan(const Network &network, const Options &options, const Target &target) 
         fmt::print("{}", text);
         continue;
       }
-      fmt::print("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f},{},{},{}\n", name_of(network.path),
-                 precision, level, target.name, options.batch, compiled.seconds.choose,
-                 compiled.seconds.emit, compiled.seconds.build, spent, compiled.launches.size(),
-                 compiled.built, content_hash(text).substr(0, 12));
+      fmt::print("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.3f},{},{},{:.1f},{}\n",
+                 name_of(network.path), precision, level, target.name, options.batch,
+                 compiled.seconds.choose, compiled.seconds.emit, compiled.seconds.build, spent,
+                 compiled.launches.size(), compiled.built,
+                 predicted_seconds(compiled, target) * 1e6, content_hash(text).substr(0, 12));
       std::fflush(stdout);
     }
 }
@@ -121,7 +131,7 @@ void plan(const Network &network, const Options &options, const Target &target) 
 void run(const Options &options) {
   if (!options.choices)
     fmt::print("network,precision,fuse,target,batch,choose_s,emit_s,build_s,cpu_s,kernels,built,"
-               "choices\n");
+               "predicted_us,choices\n");
   for (const std::string &path : options.models) {
     onnx_import::Model model(path);
     const program::Program simple = simplified(model, options);

@@ -32,8 +32,12 @@ double held_bytes(const Nest &nest, const Schedule &schedule, int input) {
 }
 
 Stream in_place(const Nest &nest, const Operand &operand) {
-  const DType type = type_of(nest, operand);
-  return {walked_dims(nest, operand), nest.indices.size(), static_cast<double>(size_bytes(type))};
+  const double bytes = static_cast<double>(size_bytes(type_of(nest, operand)));
+  const bool is_plain = std::none_of(operand.dims.begin(), operand.dims.end(),
+                                     [](const nest::Dim &dim) { return dim.by.has_value(); });
+  if (is_plain)
+    return {operand.dims, nest.indices.size(), bytes};
+  return {walked_dims(nest, operand), nest.indices.size(), bytes};
 }
 
 Stream staged(const Nest &nest, const Schedule &schedule, int input) {

@@ -116,9 +116,12 @@ private:
                                          std::optional<IndexId> index) const;
   void add(schedule::Schedule schedule);
   void add_legal(schedule::Schedule schedule);
+  void keep(Candidate candidate);
   Candidate priced(schedule::Schedule schedule);
   void try_clusters();
   bool is_beaten(const Candidate &tile) const;
+  bool beats_multiply_adds() const;
+  void try_multiply_adds();
   void collect_dots(bool needs_best_only);
   std::vector<Candidate> ranked(bool needs_best_only);
   void sort();
@@ -133,6 +136,8 @@ private:
   std::optional<IndexId> rest_;           // the longest of the others
   std::vector<Candidate> register_tiles_; // the smallest block of each
   std::vector<Candidate> found_;
+  bool keeps_few_ = false;                                     // of found_ the best, sorted
+  std::optional<Candidate> tiles_best_;                        // of the block tiles under way
   double elsewhere_ = std::numeric_limits<double>::infinity(); // seconds of the best that other
                                                                // dot products reach
   cost::LaneCounts &counts_;

@@ -5,7 +5,9 @@
 #include "base/index.h"
 #include "cost/gpu/work_item_model.h"
 #include "cost/model.h"
+#include "cost/roofline.h"
 #include "nest/index.h"
+#include "nest/points.h"
 #include "schedule/dots.h"
 #include "schedule/legal.h"
 #include "schedule/staging.h"
@@ -22,6 +24,7 @@ namespace {
 using schedule::Schedule;
 
 constexpr double kCertain = 0.999;      // of a bound, in spite of rounding
+constexpr std::size_t kFew = 4;         // that a search for the best keeps
 constexpr std::size_t kVectorTiles = 6; // of each form: their block tiles are searched
 
 // Doublings of `step` up to a whole `extent`, the last one covering it, and equal shares of the
@@ -37,6 +40,10 @@ std::vector<std::int64_t> tiles(std::int64_t step, std::int64_t extent, std::int
   std::sort(sizes.begin(), sizes.end());
   sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   return sizes;
+}
+
+bool is_sooner(const Candidate &a, const Candidate &b) {
+  return a.estimate.seconds < b.estimate.seconds;
 }
 
 // Takes out of ranked candidates what is there twice; equal schedules have equal estimates, but
@@ -204,7 +211,7 @@ void Space::try_tiles(const Schedule &schedule) {
     const std::vector<std::int64_t> all = tile_choices(schedule, index);
     return std::vector<std::int64_t>{all.front(), all.back()};
   };
-  const std::size_t first = found_.size();
+  tiles_best_.reset();
   Schedule next = schedule;
   for (std::int64_t lane : ends(lane_))
     for (std::int64_t pixel : ends(pixel_))
@@ -217,14 +224,9 @@ void Space::try_tiles(const Schedule &schedule) {
           next.splits[*row_].tile = row;
         add(next);
       }
-  for (const std::optional<IndexId> index : {pixel_, lane_, row_, pixel_, rest_, row_}) {
-    const auto best = std::min_element(found_.begin() + static_cast<std::ptrdiff_t>(first),
-                                       found_.end(), [](const Candidate &a, const Candidate &b) {
-                                         return a.estimate.seconds < b.estimate.seconds;
-                                       });
-    if (index && extent(*index) > 1 && best != found_.end())
-      improve(best->schedule, *index);
-  }
+  for (const std::optional<IndexId> index : {pixel_, lane_, row_, pixel_, rest_, row_})
+    if (index && extent(*index) > 1 && tiles_best_)
+      improve(tiles_best_->schedule, *index);
 }
 
 // Reduced indices that are dealt over lanes; on a CPU in every tile of the rows.
@@ -252,7 +254,25 @@ void Space::add(Schedule schedule) {
     add_legal(std::move(schedule));
 }
 
-void Space::add_legal(Schedule schedule) { found_.push_back(priced(std::move(schedule))); }
+void Space::add_legal(Schedule schedule) {
+  Candidate candidate = priced(std::move(schedule));
+  if (!tiles_best_ || is_sooner(candidate, *tiles_best_))
+    tiles_best_ = candidate;
+  keep(std::move(candidate));
+}
+
+void Space::keep(Candidate candidate) {
+  if (!keeps_few_) {
+    found_.push_back(std::move(candidate));
+    return;
+  }
+  const auto place = std::upper_bound(found_.begin(), found_.end(), candidate, is_sooner);
+  if (place == found_.end() && found_.size() >= kFew)
+    return;
+  found_.insert(place, std::move(candidate));
+  if (found_.size() > kFew)
+    found_.pop_back();
+}
 
 // Of a legal schedule that copies plainly, with the copies it is to make.
 Candidate Space::priced(Schedule schedule) {
@@ -305,11 +325,7 @@ std::vector<Schedule> Space::forms() {
   return all;
 }
 
-void Space::sort() {
-  std::stable_sort(found_.begin(), found_.end(), [](const Candidate &a, const Candidate &b) {
-    return a.estimate.seconds < b.estimate.seconds;
-  });
-}
+void Space::sort() { std::stable_sort(found_.begin(), found_.end(), is_sooner); }
 
 // The best few on clusters of blocks.
 void Space::try_clusters() {
@@ -379,16 +395,25 @@ void Space::collect_dots(bool needs_best_only) {
   }
   for (std::vector<Candidate> &of_dot : found)
     for (Candidate &candidate : of_dot)
-      found_.push_back(std::move(candidate));
+      keep(std::move(candidate));
 }
 
 std::vector<Candidate> Space::all() { return ranked(false); }
 
 Candidate Space::best() { return std::move(ranked(true).front()); }
 
-std::vector<Candidate> Space::ranked(bool needs_best_only) {
-  collect_dots(needs_best_only);
-  const bool can_skip = needs_best_only && target_.lanes == LaneKind::Vector;
+// Whether a matrix instruction takes less than all multiply-adds would at their peak.
+bool Space::beats_multiply_adds() const {
+  if (found_.empty() || !has_core(found_.front().schedule) || !is_float(nest_.acc_type))
+    return false;
+  const double peak =
+      cost::roofline(nest::flops(nest_), 0, schedule::scalar_schedule(nest_), target_).seconds();
+  const cost::Estimate &best = found_.front().estimate;
+  return best.seconds < best.launch + kCertain * peak;
+}
+
+void Space::try_multiply_adds() {
+  const bool can_skip = keeps_few_ && target_.lanes == LaneKind::Vector;
   for_each_register_tile([&](const Candidate &tile) {
     if (!can_skip || !is_beaten(tile))
       try_block_tiles(tile.schedule);
@@ -398,8 +423,18 @@ std::vector<Candidate> Space::ranked(bool needs_best_only) {
   if (dot_ == nullptr)
     try_rows();
   if (target_.lanes == LaneKind::WorkItem)
-    for (Schedule &schedule : work_item_forms(nest_, target_))
+    for (Schedule &schedule : multiply_add_forms(nest_, target_))
       add_legal(std::move(schedule));
+}
+
+std::vector<Candidate> Space::ranked(bool needs_best_only) {
+  keeps_few_ = needs_best_only;
+  collect_dots(needs_best_only);
+  if (target_.lanes == LaneKind::WorkItem)
+    for (Schedule &schedule : matrix_forms(nest_, target_))
+      add_legal(std::move(schedule));
+  if (!keeps_few_ || !beats_multiply_adds())
+    try_multiply_adds();
   if (found_.empty() && dot_ == nullptr)
     add(schedule::scalar_schedule(nest_));
   sort();

@@ -4,16 +4,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "base/index.h"
+#include "cost/footprint.h"
 #include "cost/model.h"
 #include "cost/roofline.h"
 #include "nest/index.h"
 #include "nest/points.h"
+#include "schedule/legal.h"
+#include "schedule/result_tile.h"
+#include "search/carry.h"
 #include "search/joinable.h"
 #include "target/features.h"
+#include "target/tickets.h"
 
 namespace tilefuse::search {
 namespace {
@@ -30,7 +36,7 @@ constexpr std::int64_t kShortestPart = 8; // reduced points
 constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 17; // accumulators
 constexpr std::int64_t kScratchPerCore = std::int64_t{1} << 20; // the same with vector lanes
-constexpr int kMostWorse = 3; // counts of parts in a row that bring nothing
+constexpr double kSearched = 0.95; // of the time of a carried schedule, that a search finds at best
 
 // Behind another launch: a queue takes both, others are submitted one by one.
 double launch_seconds(const Target &target) {
@@ -59,14 +65,18 @@ double crowded_seconds(const Nest &nest, const Candidate &candidate, const Targe
   return crowded_estimate(nest, candidate, target).seconds - candidate.estimate.seconds;
 }
 
-// What arithmetic at the peak of the units that the schedule uses and one trip over every slot
-// take.
-double least_seconds(const Nest &nest, const schedule::Schedule &schedule, const Target &target) {
+double slot_bytes(const Nest &nest) {
   double bytes = 0;
   for (const nest::Slot &slot : nest.slots)
     bytes += static_cast<double>(slot.elems * size_bytes(slot.type));
+  return bytes;
+}
+
+// What arithmetic at the peak of the units that the schedule uses and one trip over every slot
+// take.
+double least_seconds(const Nest &nest, const schedule::Schedule &schedule, const Target &target) {
   return launch_seconds(target) +
-         cost::roofline(nest::flops(nest), bytes, schedule, target).seconds();
+         cost::roofline(nest::flops(nest), slot_bytes(nest), schedule, target).seconds();
 }
 
 // The largest divisor of `extent` up to `most`.
@@ -89,27 +99,54 @@ ReductionSplit split_in(const Nest &nest, const std::vector<IndexId> &order, std
   return split;
 }
 
+// A nest that was searched, and how it is best scheduled.
+struct Searched {
+  Nest nest;
+  schedule::Schedule schedule;
+};
+
+// Whether the reduced indices of both and the fastest in the result have the same names.
+bool is_alike(const Nest &a, const Nest &b) {
+  const std::optional<IndexId> fastest_a = schedule::fastest_in_result(a);
+  const std::optional<IndexId> fastest_b = schedule::fastest_in_result(b);
+  return fastest_a && fastest_b && a.indices[*fastest_a].name == b.indices[*fastest_b].name &&
+         std::equal(a.indices.begin() + a.output_indices, a.indices.end(),
+                    b.indices.begin() + b.output_indices, b.indices.end(),
+                    [](const nest::Index &x, const nest::Index &y) { return x.name == y.name; });
+}
+
+// The ways to join one split, and its partial nest.
+struct Ways {
+  std::vector<WeighedSplit> weighed;
+  Searched partial;
+};
+
 // In a launch of its own, and in the same, as far as that is asked for, or left open where a launch
 // costs something, and can be.
-std::vector<WeighedSplit> ways_to_join(const Nest &nest, const ReductionSplit &split,
-                                       Searches &searches, const Picker &picker, JoinIn join) {
+Ways ways_to_join(const Nest &nest, const ReductionSplit &split, Searches &searches,
+                  const Picker &picker, JoinIn join) {
   const Target &target = searches.target();
-  std::vector<WeighedSplit> ways;
+  Ways ways;
+  std::vector<WeighedSplit> &weighed = ways.weighed;
   if (join == JoinIn::SameLaunch ||
       (join == JoinIn::Either && !has(target, Feature::EarlyLaunch))) {
     const nest::SplitNests nests = nest::split_reduction(nest, split, true);
-    if (const std::optional<Joinable> inside = pick_joinable(nests.partial, nests.join, searches))
-      ways.push_back({split, JoinIn::SameLaunch,
-                      following_seconds(inside->partial.estimate, target), inside->join_seconds,
-                      crowded_seconds(nests.partial, inside->partial, target)});
+    if (const std::optional<Joinable> inside = pick_joinable(nests.partial, nests.join, searches)) {
+      weighed.push_back({split, JoinIn::SameLaunch,
+                         following_seconds(inside->partial.estimate, target), inside->join_seconds,
+                         crowded_seconds(nests.partial, inside->partial, target)});
+      ways.partial = {nests.partial, inside->partial.schedule};
+    }
   }
-  if (join == JoinIn::SameLaunch && !ways.empty())
+  if (join == JoinIn::SameLaunch && !weighed.empty())
     return ways;
   const nest::SplitNests nests = nest::split_reduction(nest, split);
   const Candidate partial = picker(nests.partial, searches);
-  ways.insert(ways.begin(), {split, JoinIn::OwnLaunch, following_seconds(partial.estimate, target),
-                             joining_seconds(picker(nests.join, searches).estimate, target),
-                             crowded_seconds(nests.partial, partial, target)});
+  ways.partial = {nests.partial, partial.schedule};
+  weighed.insert(weighed.begin(),
+                 {split, JoinIn::OwnLaunch, following_seconds(partial.estimate, target),
+                  joining_seconds(picker(nests.join, searches).estimate, target),
+                  crowded_seconds(nests.partial, partial, target)});
   return ways;
 }
 
@@ -127,14 +164,32 @@ public:
     choice_.weighed.push_back(
         {{}, JoinIn::OwnLaunch, whole, 0, crowded.seconds - candidate.estimate.seconds});
     best_ = kGain;
-    if (whole < kIdle * least_seconds(nest_, candidate.schedule, target_) && !reads_again(crowded))
+    is_idle_ = whole >= kIdle * least_seconds(nest_, candidate.schedule, target_);
+    if (!is_idle_ && !reads_again(crowded))
       return std::move(choice_);
-    for (const std::vector<IndexId> &order : orders())
-      try_parts(order);
+    if (!is_idle_) // else its parts are scheduled otherwise
+      searched_.push_back({nest_, candidate.schedule});
+    collect();
+    for (auto next = most_promising(); next != waiting_.end(); next = most_promising())
+      weigh(next);
+    std::stable_sort(choice_.weighed.begin() + 1, choice_.weighed.end(),
+                     [](const WeighedSplit &a, const WeighedSplit &b) {
+                       return nest::part_count(a.split) < nest::part_count(b.split);
+                     });
     return std::move(choice_);
   }
 
 private:
+  // A split that was not weighed, and what is known of its time.
+  struct Waiting {
+    ReductionSplit split;
+    nest::SplitNests nests;
+    double near = std::numeric_limits<double>::infinity(); // of the partial nest, as carried
+    std::size_t carried = 0;                               // of searched_, how many that regards
+    std::optional<double> join_seconds = std::nullopt;     // in a launch of its own
+  };
+  using Next = std::vector<Waiting>::iterator;
+
   // On a processor: whether what a step of the outputs reads is more than a crowded second-level
   // cache keeps for the next one. Parts of the reduction read less.
   bool reads_again(const cost::Estimate &crowded) const {
@@ -163,19 +218,15 @@ private:
     return {by_extent, by_stride};
   }
 
-  // Ever more parts, until more bring nothing.
-  void try_parts(const std::vector<IndexId> &order) {
-    int worse = 0;
-    double last = 0;
-    for (std::int64_t wanted = 2; wanted <= most_parts() && worse < kMostWorse; wanted *= 2) {
-      const ReductionSplit split = split_in(nest_, order, wanted);
-      const auto is_known = [&](const WeighedSplit &one) { return one.split == split; };
-      if (split.empty() || std::any_of(choice_.weighed.begin(), choice_.weighed.end(), is_known))
-        continue;
-      const double seconds = weigh(split);
-      worse = last > 0 && seconds > last ? worse + 1 : 0;
-      last = seconds;
-    }
+  // All splits, fewer parts first.
+  void collect() {
+    for (const std::vector<IndexId> &order : orders())
+      for (std::int64_t wanted = 2; wanted <= most_parts(); wanted *= 2) {
+        const ReductionSplit split = split_in(nest_, order, wanted);
+        const auto is_known = [&](const Waiting &one) { return one.split == split; };
+        if (!split.empty() && std::none_of(waiting_.begin(), waiting_.end(), is_known))
+          waiting_.push_back({split, nest::split_reduction(nest_, split)});
+      }
   }
 
   // Of the whole nest's time, with the cache to itself or crowded, whichever gains more: how much of
@@ -186,21 +237,82 @@ private:
     return alone > kLoss ? alone : std::min(alone, one.crowded_total() / whole.crowded_total());
   }
 
-  // The sooner of both ways to join, as a share of the whole nest's time.
-  double weigh(const ReductionSplit &split) {
-    double least = 0;
-    for (const WeighedSplit &weighed : ways_to_join(nest_, split, searches_, picker_, join_)) {
-      choice_.weighed.push_back(weighed);
-      const double share = share_of_whole(weighed);
-      if (least == 0 || share < least)
-        least = share;
-      if (share >= best_)
-        continue;
-      best_ = share;
-      choice_.split = split;
-      choice_.join = weighed.join;
+  // Regards what was searched since in the least seconds of a partial nest in the best schedules
+  // of those like it.
+  void carry_to(Waiting &one) const {
+    for (; one.carried < searched_.size(); ++one.carried) {
+      const Searched &from = searched_[one.carried];
+      if (is_alike(from.nest, one.nests.partial))
+        one.near = std::min(one.near, carried_seconds(from, one.nests.partial));
     }
-    return least;
+  }
+
+  double carried_seconds(const Searched &from, const Nest &partial) const {
+    const std::optional<schedule::Schedule> carried = carry(from.nest, from.schedule, partial);
+    if (!carried || illegal(partial, *carried, target_))
+      return std::numeric_limits<double>::infinity();
+    return following_seconds(cost::predict(partial, *carried, target_), target_);
+  }
+
+  // The share of the whole nest's time that a split reaches at best: by schedules of nests like the
+  // partial one or, where none fits, by the bytes that pass.
+  double promised_share(Waiting &one) {
+    carry_to(one);
+    WeighedSplit promised{one.split, JoinIn::OwnLaunch,
+                          std::isinf(one.near) ? passing_seconds(one.nests.partial)
+                                               : kSearched * one.near};
+    if (!joins_in_own_launch() || share_of_whole(promised) >= best_)
+      return share_of_whole(promised);
+    if (!one.join_seconds)
+      one.join_seconds = joining_seconds(picker_(one.nests.join, searches_).estimate, target_);
+    promised.join_seconds = *one.join_seconds;
+    return share_of_whole(promised);
+  }
+
+  // The split that promises most of those that may win; where nothing could be carried, the first
+  // behind all others.
+  Next most_promising() {
+    Next best = waiting_.end();
+    double least = std::numeric_limits<double>::infinity();
+    for (auto one = waiting_.begin(); one != waiting_.end(); ++one) {
+      const double share = promised_share(*one);
+      const double rank = std::isinf(one->near) ? best_ : share;
+      if (share >= best_ || rank >= least)
+        continue;
+      least = rank;
+      best = one;
+    }
+    return best;
+  }
+
+  // Of what the nest touches, from the last cache of a GPU; those of a processor may hold it nearer.
+  double passing_seconds(const Nest &nest) const {
+    if (target_.lanes == LaneKind::Vector)
+      return launch_seconds(target_);
+    return launch_seconds(target_) +
+           cost::touched_bytes(nest) / (target_.gbytes_per_s * 1e9 * target_.rates.l2_over_memory);
+  }
+
+  bool joins_in_own_launch() const {
+    return join_ == JoinIn::OwnLaunch ||
+           (join_ == JoinIn::Either &&
+            (has(target_, Feature::EarlyLaunch) || tickets(target_) == Tickets::None));
+  }
+
+  void weigh(Next next) {
+    Ways ways = ways_to_join(nest_, next->split, searches_, picker_, join_);
+    waiting_.erase(next);
+    if (!is_idle_)
+      searched_.push_back(std::move(ways.partial));
+    for (WeighedSplit &weighed : ways.weighed) {
+      const double share = share_of_whole(weighed);
+      if (share < best_) {
+        best_ = share;
+        choice_.split = weighed.split;
+        choice_.join = weighed.join;
+      }
+      choice_.weighed.push_back(std::move(weighed));
+    }
   }
 
   const Nest &nest_;
@@ -209,7 +321,10 @@ private:
   const JoinIn join_;
   Searches searches_;
   SplitChoice choice_;
-  double best_ = 0; // share of the whole nest's time
+  bool is_idle_ = false; // the whole nest is far above its least time
+  std::vector<Waiting> waiting_;
+  std::vector<Searched> searched_; // what schedules are carried from
+  double best_ = 0;                // share of the whole nest's time
 };
 
 } // namespace
@@ -226,7 +341,7 @@ SplitChoice choose_split(const Nest &nest, const Target &target, const Picker &p
 JoinIn choose_join(const Nest &nest, const ReductionSplit &split, const Target &target,
                    const Picker &picker, JoinIn join) {
   Searches searches(target);
-  const std::vector<WeighedSplit> ways = ways_to_join(nest, split, searches, picker, join);
+  const std::vector<WeighedSplit> ways = ways_to_join(nest, split, searches, picker, join).weighed;
   return std::min_element(ways.begin(), ways.end(),
                           [](const auto &a, const auto &b) { return a.total() < b.total(); })
       ->join;

@@ -223,19 +223,22 @@ std::vector<Schedule> cluster_forms(const nest::Nest &nest, const Schedule &sche
   return found;
 }
 
-std::vector<Schedule> work_item_forms(const nest::Nest &nest, const Target &target) {
-  Forms forms(nest, target);
-  forms.add_products();
-  forms.add_streams();
-  forms.add_direct();
+std::vector<Schedule> matrix_forms(const nest::Nest &nest, const Target &target) {
   std::vector<Schedule> all = search::wgmma_schedules(nest, target, nest.tf32);
   const auto append = [&](std::vector<Schedule> others) {
     std::move(others.begin(), others.end(), std::back_inserter(all));
   };
   append(search::wgmma_part_schedules(nest, target, all));
   append(search::core_schedules(nest, target, nest.tf32));
-  append(forms.take());
   return all;
+}
+
+std::vector<Schedule> multiply_add_forms(const nest::Nest &nest, const Target &target) {
+  Forms forms(nest, target);
+  forms.add_products();
+  forms.add_streams();
+  forms.add_direct();
+  return forms.take();
 }
 
 } // namespace tilefuse::search

@@ -10,8 +10,10 @@
 
 namespace tilefuse::search {
 
-// Legal schedules, in a fixed order; none for nests that are not sums of products.
-std::vector<schedule::Schedule> work_item_forms(const nest::Nest &nest, const Target &target);
+// Legal schedules, in a fixed order; none for nests that are not sums of products. By matrix
+// instructions, and by multiply-adds and dot products.
+std::vector<schedule::Schedule> matrix_forms(const nest::Nest &nest, const Target &target);
+std::vector<schedule::Schedule> multiply_add_forms(const nest::Nest &nest, const Target &target);
 // A schedule with wgmma and more tiles than there are multiprocessors on clusters of two blocks
 // that share the filter's tiles, and the data's; none for others.
 std::vector<schedule::Schedule>

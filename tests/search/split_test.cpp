@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "nest/products.h"
+#include "target/features.h"
 #include "target/rows.h"
 
 namespace tilefuse {
@@ -110,6 +111,7 @@ TEST(ChooseSplit, FiltersThatTheCacheDoesNotKeepGetParts) {
   const search::SplitChoice choice = choose(layer(1792), "cpu_avx512");
   EXPECT_GE(nest::part_count(choice.split), 2) << search::to_text(layer(1792), choice);
   EXPECT_TRUE(choose(layer(192), "cpu_avx512").split.empty());
+  EXPECT_LE(choice.weighed.size(), 7) << search::to_text(layer(1792), choice);
 }
 
 // A filter gradient of a 1x1 layer over eight images: parts whose inputs stay in the caches.
@@ -117,6 +119,35 @@ TEST(ChooseSplit, ReductionsBeyondTheCachesOfACoreGetParts) {
   const nest::Nest nest = testing::filter_gradient_1x1(64, 256, 25088);
   const search::SplitChoice choice = choose(nest, "cpu_avx512");
   EXPECT_GE(nest::part_count(choice.split), 16) << search::to_text(nest, choice);
+}
+
+// Of splits that promise less than the best, which are not searched, none is better.
+TEST(ChooseSplit, FindsTheBestOfAllCounts) {
+  const search::Picker picker = [](const nest::Nest &part, search::Searches &searches) {
+    return searches.candidates(part, 1).front();
+  };
+  for (const char *name : {"cuda_sm90", "cpu_avx512"})
+    for (const nest::Nest &nest : {product(64, 64, 16384), product(256, 64, 4096)}) {
+      const Target target = testing::target_row(name);
+      const search::SplitChoice choice =
+          search::choose_split(nest, target, picker, search::JoinIn::OwnLaunch);
+      double least = choice.weighed.front().total();
+      double chosen = least;
+      for (const search::WeighedSplit &one : choice.weighed)
+        chosen = one.split == choice.split ? one.total() : chosen;
+      search::Searches searches(target);
+      for (std::int64_t parts = 2; parts <= 512; parts *= 2) {
+        const nest::SplitNests nests = nest::split_reduction(nest, {{nest::IndexId{2}, parts}});
+        const auto seconds = [&](const nest::Nest &part) {
+          return searches.candidates(part, 1).front().estimate;
+        };
+        const double join = has(target, Feature::EarlyLaunch)
+                                ? seconds(nests.join).seconds - seconds(nests.join).launch
+                                : search::following_seconds(seconds(nests.join), target);
+        least = std::min(least, search::following_seconds(seconds(nests.partial), target) + join);
+      }
+      EXPECT_LE(chosen, 1.005 * least) << search::to_text(nest, choice);
+    }
 }
 
 TEST(ChooseSplit, IsTheSameEveryTime) {
