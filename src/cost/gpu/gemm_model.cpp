@@ -266,16 +266,25 @@ struct WgmmaModel : GemmModel {
     return is_kept ? of_windows : std::max(of_windows, copy / stages);
   }
 
-  // Rows of both inputs in a step, which are straight. Those that other blocks of a cluster copy take
-  // as long to come.
+  double row_cycles(const schedule::TileMap &map) const {
+    return map.lower.size() > 2 ? rates.im2col_row_cycles : rates.tensor_copy_row_cycles;
+  }
+
+  // Rows of both inputs in a step: a row of a tile in as many parts as rows of the ring hold of its
+  // depth, or, where both inputs are turned, points of the depth, in each panel of the tile's rows.
+  // Those that other blocks of a cluster copy take as long to come.
   double copy_cycles() const {
-    if (gemm.roles.data_turned || gemm.roles.filter_turned)
+    const auto row_bytes = static_cast<double>(tile.row_bytes());
+    if (gemm.roles.data_turned) {
+      const double of_panel = row_bytes / static_cast<double>(schedule::kPanelBytes);
+      return of_panel * (data_rows() * row_cycles(data_map(gemm)) +
+                         filter_rows() * row_cycles(filter_map(gemm)));
+    }
+    if (gemm.roles.filter_turned) // as fitted: products bound them
       return 0;
-    const double panels =
-        static_cast<double>(tile.row_bytes()) / static_cast<double>(ring_row_bytes(gemm));
-    const bool is_deep = data_map(gemm).lower.size() > 2;
+    const double parts = row_bytes / static_cast<double>(ring_row_bytes(gemm));
     const double data = gathers ? 0 : data_rows();
-    return panels * data * (is_deep ? rates.im2col_row_cycles : rates.tensor_copy_row_cycles) +
+    return parts * data * row_cycles(data_map(gemm)) +
            filter_rows() * rates.tensor_copy_row_cycles;
   }
 
