@@ -8,15 +8,6 @@
 
 namespace tilefuse::api {
 
-namespace {
-
-const tile::Library &operators() {
-  static const tile::Library library = tile::operator_library();
-  return library;
-}
-
-} // namespace
-
 using OnnxModel = std::shared_ptr<const onnx_import::Model>;
 
 Source Source::read(const std::string &path) {
@@ -57,7 +48,7 @@ program::Program Source::undifferentiated(const Options &options, const Given &g
   onnx_import::Options sizes = options.sizes;
   for (const auto &[name, tensor] : given)
     sizes.input_shapes.emplace(name, tensor.second);
-  return std::get<OnnxModel>(from_)->program(operators(), sizes);
+  return std::get<OnnxModel>(from_)->program(tile::operators(), sizes);
 }
 
 program::Program Source::program(const Options &options, const Given &given) const {
@@ -70,7 +61,7 @@ program::Program Source::program(const Options &options, const Given &given) con
 
 std::vector<onnx_import::Gap> Source::gaps(const Options &options) const {
   if (const auto *model = std::get_if<OnnxModel>(&from_))
-    return (*model)->gaps(operators(), options.sizes);
+    return (*model)->gaps(tile::operators(), options.sizes);
   undifferentiated(options, {});
   return {};
 }

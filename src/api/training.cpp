@@ -231,7 +231,8 @@ train::TrainerOptions trainer_options(const Engine &engine, const Training &trai
   return options;
 }
 
-train::RunResult train_run(Engine &engine, const Training &training, const RunWatch &watch,
+train::RunResult train_run(Engine &engine, const Training &training, train::Setup setup,
+                           const RunWatch &watch,
                            const std::function<void(const std::string &)> &say) {
   if (training.folder.empty())
     throw Error(ErrorCode::Syntax, "'folder' is not said: where the run is kept");
@@ -246,7 +247,7 @@ train::RunResult train_run(Engine &engine, const Training &training, const RunWa
   options.on_epoch = [&](const train::EpochReport &epoch) {
     say(epoch_line(epoch, training.recipe.steps.epochs) + "\n");
   };
-  return train::run(training.recipe, *engine.device, *engine.cache, options);
+  return train::run(std::move(setup), *engine.device, *engine.cache, options);
 }
 
 train::RunResult run_to_end(Engine &engine, const Training &training, const Progress &progress) {
@@ -257,7 +258,7 @@ train::RunResult run_to_end(Engine &engine, const Training &training, const Prog
         progress && !progress(static_cast<int>(step.step), static_cast<int>(step.steps));
   };
   watch.is_stopped = [&] { return is_cancelled; };
-  const train::RunResult result = train_run(engine, training, watch, [&](const std::string &text) {
+  const train::RunResult result = train_run(engine, training, training.recipe, watch, [&](const std::string &text) {
     for (const std::string_view line : lines_of(text))
       engine.log(LogLevel::Info, std::string(line));
   });

@@ -104,8 +104,9 @@ struct RunWatch {
 // How a trainer of such a run is made.
 train::TrainerOptions trainer_options(const Engine &engine, const Training &training,
                                       const RunWatch &watch);
-// A whole run in the training's folder. Its lines go to `say`.
-train::RunResult train_run(Engine &engine, const Training &training, const RunWatch &watch,
+// A whole run in the training's folder, of its recipe's model and data. Its lines go to `say`.
+train::RunResult train_run(Engine &engine, const Training &training, train::Setup setup,
+                           const RunWatch &watch,
                            const std::function<void(const std::string &)> &say);
 
 // The same with its lines in the engine's log; `progress` is told of kernels, then of steps.

@@ -91,10 +91,8 @@ program::Bytes from_raw(const TensorProto &tensor, std::int64_t bytes) {
   const std::string &raw = tensor.raw_data();
   if (raw.size() != static_cast<std::size_t>(bytes))
     fail(tensor, fmt::format("it has {} bytes; its shape and type need {}", raw.size(), bytes));
-  program::Bytes data(raw.size());
-  if (!raw.empty())
-    std::memcpy(data.data(), raw.data(), raw.size());
-  return data;
+  const auto *begin = reinterpret_cast<const std::byte *>(raw.data());
+  return {begin, begin + raw.size()};
 }
 
 program::Bytes data_of(const TensorProto &tensor, const program::HostTensor &described,

@@ -115,6 +115,11 @@ Library operator_library() {
   return library;
 }
 
+const Library &operators() {
+  static const Library library = operator_library();
+  return library;
+}
+
 std::vector<std::string> parameters(std::string_view text, const std::string &file,
                                     const std::string &name) {
   FunctionTable table;

@@ -59,8 +59,10 @@ private:
 // Every *.tile file of a folder, in name order.
 Library read_library(const std::string &directory);
 
-// The operator library, ops/, that is part of this program.
+// The operator library, ops/, that is part of this program: one to add to, and the one that is parsed
+// once and read by all.
 Library operator_library();
+const Library &operators();
 
 // The tensor parameters of a Tile text's function, the last where `function` is empty, in order.
 std::vector<std::string> parameters(std::string_view text, const std::string &file,

@@ -81,19 +81,18 @@ void check_recipe(const Recipe &recipe, const Checkpoint &checkpoint, bool force
 
 class Run {
 public:
-  Run(const Recipe &recipe, runtime::Device &device, runtime::KernelCache &cache,
-      const RunOptions &options)
-      : options_(options), star_(star_of(options)), newest_(start()),
-        trainer_(recipe, device, cache, options.trainer), recipe_(recipe) {
+  Run(Setup setup, runtime::Device &device, runtime::KernelCache &cache, const RunOptions &options)
+      : options_(options), star_(star_of(options)), newest_(start()), recipe_(setup.recipe),
+        trainer_(std::move(setup), device, cache, options.trainer) {
     if (newest_) {
-      check_recipe(recipe, *newest_, options.forces);
+      check_recipe(recipe_, *newest_, options.forces);
       trainer_.restore(*newest_);
       progress_.read(newest_->content.metadata);
     }
     if (!writes())
       return;
     std::filesystem::create_directories(options.folder);
-    write_durably(in_folder(kRecipeFile), to_text(recipe));
+    write_durably(in_folder(kRecipeFile), to_text(recipe_));
   }
 
   RunResult run() {
@@ -309,8 +308,8 @@ private:
   RunOptions options_;
   runtime::Star *star_; // null: this process makes the run alone
   std::optional<Checkpoint> newest_;
-  Trainer trainer_;
   Recipe recipe_;
+  Trainer trainer_;
   Progress progress_;
   std::optional<Log> log_;          // of who writes
   std::optional<EventFile> events_; // the same, where they are asked for
@@ -326,10 +325,10 @@ private:
 
 } // namespace
 
-RunResult run(const Recipe &recipe, runtime::Device &device, runtime::KernelCache &cache,
+RunResult run(Setup setup, runtime::Device &device, runtime::KernelCache &cache,
               const RunOptions &options) {
-  check(recipe);
-  return Run(recipe, device, cache, options).run();
+  check(setup.recipe);
+  return Run(std::move(setup), device, cache, options).run();
 }
 
 } // namespace tilefuse::train

@@ -53,7 +53,7 @@ struct RunResult {
 
 // Error{Io} where the folder holds a run already and `resumes` is not said, and where it is said and
 // there is none. Error{Shape} where the recipe differs from that of the checkpoint.
-RunResult run(const Recipe &recipe, runtime::Device &device, runtime::KernelCache &cache,
+RunResult run(Setup setup, runtime::Device &device, runtime::KernelCache &cache,
               const RunOptions &options);
 
 } // namespace tilefuse::train

@@ -69,8 +69,10 @@ std::string Setup::folder() const { return folder_of(recipe); }
 program::HostTensor Setup::initial(const onnx_import::Parameter &parameter) const {
   if (!recipe.parameters.init.empty())
     return draw(parameter, recipe.seed);
-  const program::HostTensor value = model.parameter(parameter.name);
-  return value.type == DType::F32 ? value : program::convert(value, DType::F32);
+  program::HostTensor value = model.parameter(parameter.name);
+  if (value.type != DType::F32)
+    value = program::convert(value, DType::F32);
+  return value;
 }
 
 data::LoaderOptions loader_options(const Recipe &recipe, const StepRange &range, int workers,

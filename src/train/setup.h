@@ -15,8 +15,9 @@
 namespace tilefuse::train {
 
 struct Setup {
-  // Error{Io|Shape|Unsupported} for what cannot be read or does not fit together.
-  explicit Setup(const Recipe &recipe);
+  // Reads model and data, which needs no device. Error{Io|Shape|Unsupported} for what cannot be read
+  // or does not fit together.
+  Setup(const Recipe &recipe); // wherever one is wanted, a recipe will do
 
   Recipe recipe;
   std::string bytes; // of the model that the recipe names, with a new head where it says so

@@ -84,7 +84,7 @@ std::vector<double> per_channel(const std::vector<double> &given, int channels, 
 class StepBuilder {
 public:
   StepBuilder(const onnx_import::Model &model, const ParameterPool &pool, const Task &task)
-      : model_(model), pool_(pool), task_(task), library_(tile::operator_library()) {}
+      : model_(model), pool_(pool), task_(task) {}
 
   // The model on pictures, with its loss. Outputs: statistics of the batch, loss, hits, lane sums.
   StepProgram forward(bool is_training) {
@@ -97,7 +97,7 @@ public:
     options.lanes = is_training ? task_.lanes : 1;
     for (const PooledParameter &entry : pool_.entries)
       options.parameters.push_back(entry.parameter.name);
-    program_ = model_.program(library_, options);
+    program_ = model_.program(tile::operators(), options);
     is_mixed_ = is_training && task_.is_mixed;
     teacher_ = is_training ? task_.teacher : nullptr;
     const TensorId logits = program_.outputs.front();
@@ -128,7 +128,7 @@ private:
 
   std::vector<TensorId> apply(const std::string &function, const std::vector<TensorId> &args,
                               const tile::Attributes &attributes = {}) {
-    return library_.instantiate(function, args, attributes, program_, function);
+    return tile::operators().instantiate(function, args, attributes, program_, function);
   }
 
   // What the host draws for a batch, and the residual branches that some of it is for.
@@ -200,7 +200,7 @@ private:
     options.input_shapes[input.name] = picture_shape(input, task_);
     options.rebinds_batch = true;
     options.outputs = {teacher_->logits()};
-    const Program whole = teacher_->program(library_, options);
+    const Program whole = teacher_->program(tile::operators(), options);
     TensorId image = add_image(input);
     if (input.type != DType::F32)
       image = apply(fmt::format("cast_{}", to_string(input.type)), {image}).front();
@@ -274,7 +274,6 @@ private:
   const onnx_import::Model &model_;
   const ParameterPool &pool_;
   const Task &task_;
-  tile::Library library_;
   Program program_;
   bool is_mixed_ = false;
   const onnx_import::Model *teacher_ = nullptr;

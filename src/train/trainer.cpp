@@ -100,9 +100,8 @@ struct Trainer::State : Setup {
   std::int64_t step = 0;
   int skips = 0; // in a row
 
-  State(const Recipe &given, runtime::Device &on, runtime::KernelCache &in,
-        const TrainerOptions &how)
-      : Setup(given), device(on), cache(in), options(how),
+  State(Setup given, runtime::Device &on, runtime::KernelCache &in, const TrainerOptions &how)
+      : Setup(std::move(given)), device(on), cache(in), options(how),
         own(own_rows(pool, has_shards() ? workers() : 1, has_shards() ? rank() : 0)),
         update(update_program(pool, recipe.optimizer, recipe.keep.ema, scales_loss(), own)),
         lanes(own_lanes(recipe, workers())),
@@ -392,9 +391,9 @@ std::string Trainer::State::first_bad_gradient() const {
   return "none: their squares overflow together";
 }
 
-Trainer::Trainer(const Recipe &recipe, runtime::Device &device, runtime::KernelCache &cache,
+Trainer::Trainer(Setup setup, runtime::Device &device, runtime::KernelCache &cache,
                  const TrainerOptions &options)
-    : state_(std::make_unique<State>(recipe, device, cache, options)) {}
+    : state_(std::make_unique<State>(std::move(setup), device, cache, options)) {}
 
 Trainer::~Trainer() = default;
 

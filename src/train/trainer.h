@@ -25,6 +25,7 @@
 #include "train/lanes/rendezvous.h"
 #include "train/parameters.h"
 #include "train/recipe.h"
+#include "train/setup.h"
 
 namespace tilefuse::train {
 
@@ -60,9 +61,9 @@ struct TrainingMemory {
 
 class Trainer {
 public:
-  // Reads model and data, and compiles. The device and the cache outlive the trainer.
-  // Error{Unsupported|Shape|Io} for what does not fit together.
-  Trainer(const Recipe &recipe, runtime::Device &device, runtime::KernelCache &cache,
+  // Compiles. The device and the cache outlive the trainer. Error{Unsupported|Shape|Io} for what does
+  // not fit together.
+  Trainer(Setup setup, runtime::Device &device, runtime::KernelCache &cache,
           const TrainerOptions &options);
   ~Trainer();
   Trainer(const Trainer &) = delete;

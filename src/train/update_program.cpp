@@ -21,7 +21,7 @@ using program::TensorId;
 class UpdateBuilder {
 public:
   UpdateBuilder(const ParameterPool &pool, const Recipe::Optimizer &optimizer, const RowRange &own)
-      : pool_(pool), optimizer_(optimizer), own_(own), library_(tile::operator_library()) {
+      : pool_(pool), optimizer_(optimizer), own_(own) {
     made_.program.name = optimizer.kind;
     rows_ = {own.count, kRow};
   }
@@ -129,7 +129,9 @@ private:
 
   TensorId apply(const std::string &function, const std::vector<TensorId> &args,
                  const tile::Attributes &attributes = {}) {
-    return library_.instantiate(function, args, attributes, made_.program, function).front();
+    return tile::operators()
+        .instantiate(function, args, attributes, made_.program, function)
+        .front();
   }
 
   void add_sgd() {
@@ -214,7 +216,6 @@ private:
   const ParameterPool &pool_;
   const Recipe::Optimizer &optimizer_;
   const RowRange own_;
-  tile::Library library_;
   UpdateProgram made_;
   program::Shape rows_;
   TensorId parameters_{}, learned_{}, rate_{}, decays_{}, blends_{}, alive_{}, unscaling_{};

@@ -51,7 +51,7 @@ TEST(Teacher, LossAndGradientAreTheFormulas) {
     forward.inputs.push_back(
         forward.add({name, DType::F32, {kPictures, kClasses}, Role::Input, nullptr}));
   const TensorId loss =
-      tile::operator_library()
+      tile::operators()
           .instantiate("teacher_loss", forward.inputs, {{"TEMPERATURE", kTemperature}}, forward, "")
           .front();
   forward[loss].name = "loss";

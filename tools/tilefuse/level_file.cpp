@@ -35,7 +35,7 @@ program::Program read_given_program(const LevelFile &in) {
     return model::run_pass(
         model::kImport, {},
         [&](const program::Program &) {
-          return onnx_import::import_model(in.file, tile::operator_library(), in.sizes);
+          return onnx_import::import_model(in.file, tile::operators(), in.sizes);
         },
         in.passes.get());
   if (in.level == "tile")

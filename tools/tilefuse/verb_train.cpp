@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -82,17 +84,17 @@ bool speaks(const train::Rendezvous *workers) {
 }
 
 // What a run would be.
-void dry_run(const api::Training &training, api::Engine &engine, const api::RunWatch &watch,
-             const std::function<void(const std::string &)> &say) {
-  const train::Trainer trainer(training.recipe, *engine.device, *engine.cache,
+void dry_run(const api::Training &training, train::Setup setup, api::Engine &engine,
+             const api::RunWatch &watch, const std::function<void(const std::string &)> &say) {
+  const train::Trainer trainer(std::move(setup), *engine.device, *engine.cache,
                                api::trainer_options(engine, training, watch));
   if (speaks(watch.workers))
     say(trainer.describe());
 }
 
-void train_with(const TrainArguments &args, const train::Recipe &recipe, api::Engine &engine,
+void train_with(const TrainArguments &args, train::Setup setup, api::Engine &engine,
                 train::Rendezvous *workers) {
-  const api::Training training{.recipe = recipe,
+  const api::Training training{.recipe = setup.recipe,
                                .fusion = args.fusion,
                                .folder = args.folder,
                                .resumes = args.resumes,
@@ -112,7 +114,7 @@ void train_with(const TrainArguments &args, const train::Recipe &recipe, api::En
     say(fmt::format("device   {} ({}; {})\n", engine.device->name(), engine.device->target().name,
                     engine.choice.why));
   if (args.is_dry)
-    return dry_run(training, engine, watch, say);
+    return dry_run(training, std::move(setup), engine, watch, say);
   watch.on_step = [&](const train::StepReport &step) {
     progress.show(fmt::format("step {}  loss {:.4f}  rate {:.3g}  {:.1f} ms", step.step, step.loss,
                               step.rate, step.seconds * 1e3));
@@ -120,7 +122,7 @@ void train_with(const TrainArguments &args, const train::Recipe &recipe, api::En
   watch.is_stopped = [] { return is_interrupted.load(); };
   std::signal(SIGINT, on_interrupt);
   std::signal(SIGTERM, on_interrupt);
-  const train::RunResult result = api::train_run(engine, training, watch, say);
+  const train::RunResult result = api::train_run(engine, training, std::move(setup), watch, say);
   if (speaks(workers))
     say(api::result_text(result, args.folder));
 }
@@ -156,10 +158,13 @@ void train(TrainArguments &args) {
   const train::Recipe recipe = recipe_of(args);
   train::check(recipe);
   const runtime::WorkerPlace place = runtime::worker_place(std::getenv);
+  // Model and data are read while the device opens.
+  std::future<train::Setup> setup =
+      std::async(std::launch::async, [&] { return train::Setup(recipe); });
   api::Engine engine(device_of(args, place), args, log_to_stderr());
   const std::unique_ptr<train::Rendezvous> met = meet(args, recipe, place, engine);
   try {
-    train_with(args, recipe, engine, met.get());
+    train_with(args, setup.get(), engine, met.get());
   } catch (const Error &error) {
     if (met)
       met->star.monitor().fail(error.message());
