@@ -258,10 +258,11 @@ train::RunResult run_to_end(Engine &engine, const Training &training, const Prog
         progress && !progress(static_cast<int>(step.step), static_cast<int>(step.steps));
   };
   watch.is_stopped = [&] { return is_cancelled; };
-  const train::RunResult result = train_run(engine, training, training.recipe, watch, [&](const std::string &text) {
-    for (const std::string_view line : lines_of(text))
-      engine.log(LogLevel::Info, std::string(line));
-  });
+  const train::RunResult result =
+      train_run(engine, training, training.recipe, watch, [&](const std::string &text) {
+        for (const std::string_view line : lines_of(text))
+          engine.log(LogLevel::Info, std::string(line));
+      });
   if (is_cancelled && !result.is_complete)
     throw Error(ErrorCode::Cancelled,
                 fmt::format("cancelled behind step {}, of which a checkpoint is kept", result.step),

@@ -327,7 +327,6 @@ private:
 
 RunResult run(Setup setup, runtime::Device &device, runtime::KernelCache &cache,
               const RunOptions &options) {
-  check(setup.recipe);
   return Run(std::move(setup), device, cache, options).run();
 }
 

@@ -12,6 +12,11 @@
 namespace tilefuse::train {
 namespace {
 
+const Recipe &checked(const Recipe &recipe) {
+  check(recipe);
+  return recipe;
+}
+
 // The model that the recipe names, with a new head where it says so.
 std::string model_bytes(const Recipe &recipe) {
   return recipe.parameters.classes > 0
@@ -49,7 +54,7 @@ std::unique_ptr<data::Source> open_pictures(const Recipe &recipe, const std::str
 }
 
 Setup::Setup(const Recipe &given)
-    : recipe(given), bytes(model_bytes(recipe)), model(bytes, folder_of(recipe)),
+    : recipe(checked(given)), bytes(model_bytes(recipe)), model(bytes, folder_of(recipe)),
       teacher(recipe.loss.teacher.empty()
                   ? nullptr
                   : std::make_unique<onnx_import::Model>(recipe.loss.teacher)),

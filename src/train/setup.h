@@ -15,8 +15,8 @@
 namespace tilefuse::train {
 
 struct Setup {
-  // Reads model and data, which needs no device. Error{Io|Shape|Unsupported} for what cannot be read
-  // or does not fit together.
+  // Checks the recipe, reads model and data, which needs no device. Error{Syntax} of the check,
+  // Error{Io|Shape|Unsupported} for what cannot be read or does not fit together.
   Setup(const Recipe &recipe); // wherever one is wanted, a recipe will do
 
   Recipe recipe;

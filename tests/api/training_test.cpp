@@ -181,6 +181,10 @@ TEST_F(ApiTraining, Mistakes) {
   EXPECT_NE(refused(TF_UNSUPPORTED, kGlyphs, {}).find("names no test data"), std::string::npos);
   EXPECT_NE(failure(TF_SYNTAX, [&] { train(device_, kRecipe, {}); }).find("'folder' is not said"),
             std::string::npos);
+  const Options without_data = {{"folder", at("run")}, {"data.train", ""}};
+  EXPECT_NE(failure(TF_SYNTAX, [&] { train(device_, kRecipe, without_data); })
+                .find("'data.train' is not said"),
+            std::string::npos);
 
   Trainer trainer(device_, kRecipe);
   EXPECT_NE(failure(TF_UNSUPPORTED, [&] { trainer.save(at("model.pt")); }).find(".safetensors"),

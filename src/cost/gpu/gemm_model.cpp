@@ -280,7 +280,7 @@ struct WgmmaModel : GemmModel {
       return of_panel * (data_rows() * row_cycles(data_map(gemm)) +
                          filter_rows() * row_cycles(filter_map(gemm)));
     }
-    if (gemm.roles.filter_turned) // as fitted: products bound them
+    if (gemm.roles.filter_turned) // the rates were fitted so: products hide these copies
       return 0;
     const double parts = row_bytes / static_cast<double>(ring_row_bytes(gemm));
     const double data = gathers ? 0 : data_rows();
