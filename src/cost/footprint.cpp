@@ -87,6 +87,8 @@ std::vector<nest::Dim> walked_dims(const Nest &nest, const Operand &operand) {
 
 Stream::Stream(const std::vector<nest::Dim> &dims, std::size_t indices, double element_bytes)
     : elem_bytes(element_bytes), moves_(indices) {
+  dims_.reserve(dims.size());
+  terms_.reserve(dims.size() + indices);
   for (const nest::Dim &dim : dims) {
     const std::size_t begin = terms_.size();
     for (const IndexId i : dim.at.coeff.ids())
@@ -154,15 +156,15 @@ double Stream::crowding(const Spans &spans, const Piece &all, double way_bytes) 
   return way_lines / std::min(usable, way_lines);
 }
 
-double Stream::bank_conflict(const Spans &spans) const {
-  const Piece all = piece(spans);
-  const bool is_in_step = static_cast<std::int64_t>(all.apart) % kBanksBytes == 0;
-  const double waits = std::min(kMostBankWaits, (all.row - 1) / kRunsOfAWait);
-  return all.repeats > 1 && is_in_step ? 1 + waits * kBankWaitBytes / all.run : 1;
+double bank_conflict(const Stream::Piece &piece) {
+  const bool is_in_step = static_cast<std::int64_t>(piece.apart) % kBanksBytes == 0;
+  const double waits = std::min(kMostBankWaits, (piece.row - 1) / kRunsOfAWait);
+  return piece.repeats > 1 && is_in_step ? 1 + waits * kBankWaitBytes / piece.run : 1;
 }
 
 std::vector<Stream> streams(const Nest &nest, const Schedule &schedule) {
   std::vector<Stream> all;
+  all.reserve(nest.inputs.size() + nest.extras.size() + 1);
   for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
     const int input = static_cast<int>(k);
     if (schedule.fills[k] == Fill::Direct) {
@@ -198,6 +200,7 @@ std::vector<Stream> sources(const Nest &nest, const Schedule &schedule,
 double bytes_in_memory(const Nest &nest, const std::vector<Stream> &streams,
                        const std::vector<Stream> &sources) {
   Spans all;
+  all.reserve(nest.indices.size());
   for (const nest::Index &index : nest.indices)
     all.push_back(static_cast<double>(index.extent));
   double bytes = 0;
@@ -265,6 +268,8 @@ std::int64_t lines_in_a_set(const Stream &stream, const Schedule &schedule, int 
       repeat(split.keep, stream.stride(*i) * split.copy_stride());
     is_body = is_body && !is_output && split.step() >= split.tile;
   }
+  if (lines.size() == 1)
+    return 1;
   std::sort(lines.begin(), lines.end());
   lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
   std::vector<std::int64_t> taken(static_cast<std::size_t>(way_bytes / line_bytes), 0);
@@ -276,6 +281,8 @@ std::int64_t lines_in_a_set(const Stream &stream, const Schedule &schedule, int 
 
 Traffic::Traffic(const std::vector<Stream> &streams, Spans spans, const Cache &cache)
     : streams_(streams), spans_(std::move(spans)), cache_(cache), fits_(streams.size()) {
+  touched_.reserve(streams.size());
+  moved_.reserve(streams.size());
   for (const Stream &stream : streams) {
     touched_.push_back(stream.piece(spans_));
     moved_.push_back(touched_.back().bytes());

@@ -78,9 +78,6 @@ public:
   // How much more of a cache whose ways have `way_bytes` a piece takes than its bytes: runs that
   // lie a power of two apart share few of its sets. `piece` is that of the spans.
   double crowding(const Spans &spans, const Piece &piece, double way_bytes) const;
-  // How much dearer than as a stream a piece comes from a cache: runs that lie a multiple of its
-  // banks apart begin in the same one, and wait the longer the more of them lie in a row.
-  double bank_conflict(const Spans &spans) const;
 
 private:
   struct Move {
@@ -91,6 +88,10 @@ private:
   std::vector<Term> terms_;
   Indexed<IndexId, Move> moves_;
 };
+
+// How much dearer than as a stream a piece comes from a cache: runs that lie a multiple of its
+// banks apart begin in the same one, and wait the longer the more of them lie in a row.
+double bank_conflict(const Stream::Piece &piece);
 
 // Inputs in order, then extras, then the result.
 std::vector<Stream> streams(const nest::Nest &nest, const schedule::Schedule &schedule);

@@ -37,6 +37,7 @@ public:
       most = std::max(most, kind.time);
     return most;
   }
+  bool is_uniform() const { return kinds_.size() == 1; }
   // Time of block `number`, the last dimension fastest.
   double time(std::int64_t number) const {
     std::size_t kind = 0;
@@ -72,6 +73,14 @@ private:
   const std::vector<GridDim> &dims_;
   std::vector<Kind> kinds_;
 };
+
+// Blocks that all take as long, dealt one by one.
+double dealt_evenly(const Grid &blocks, std::int64_t count, std::int64_t units) {
+  double busiest = 0;
+  for (std::int64_t n = 0; n < count; n += units)
+    busiest += blocks.time(0);
+  return busiest;
+}
 
 // What is left of the stretch of blocks that a unit began with.
 struct Stretch {
@@ -110,7 +119,7 @@ double makespan(const std::vector<GridDim> &grid, int units,
     return blocks.total();
   if (count > kMostDealt)
     return blocks.total() / units + blocks.longest() / 2;
-  return dealt(blocks, count, static_cast<std::int64_t>(units));
+  return blocks.is_uniform() ? dealt_evenly(blocks, count, units) : dealt(blocks, count, units);
 }
 
 } // namespace tilefuse::cost

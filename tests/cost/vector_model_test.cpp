@@ -140,7 +140,7 @@ TEST(Footprint, ShortRunsAMultipleOfBanksApartWait) {
   const auto wait = [](int channels, double together) {
     const nest::Nest nest = depthwise_3x3(channels, 14);
     const Stream in = streams(nest, schedule::scalar_schedule(nest)).front();
-    return in.bank_conflict({together, 1, 4, 3, 3});
+    return bank_conflict(in.piece({together, 1, 4, 3, 3}));
   };
   EXPECT_GT(wait(512, 16), 2);
   EXPECT_GT(wait(512, 16), wait(512, 64));
@@ -148,7 +148,8 @@ TEST(Footprint, ShortRunsAMultipleOfBanksApartWait) {
   EXPECT_DOUBLE_EQ(wait(496, 16), 1);
   const nest::Nest nest = depthwise_3x3(512, 14);
   const Stream in = streams(nest, schedule::scalar_schedule(nest)).front();
-  EXPECT_LT(in.bank_conflict({64, 2, 2, 3, 3}), in.bank_conflict({64, 1, 4, 3, 3})); // in a row
+  EXPECT_LT(bank_conflict(in.piece({64, 2, 2, 3, 3})),
+            bank_conflict(in.piece({64, 1, 4, 3, 3}))); // in a row
 }
 
 // Units that deal out channels write beside each other in every pixel; rows meet once.

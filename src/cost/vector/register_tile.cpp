@@ -69,8 +69,10 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
     result_width_ = width_;
     result_parts_ = parts_;
   }
+  access_.reserve(streams.size());
   for (std::size_t s = 0; s < streams.size(); ++s)
     access_.push_back(access(s));
+  shares_taps_.reserve(nest.inputs.size());
   for (std::size_t k = 0; k < nest.inputs.size(); ++k)
     shares_taps_.push_back(shares_overlapping_taps(k));
   body_taps_ = body_taps();

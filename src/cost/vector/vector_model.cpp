@@ -84,6 +84,7 @@ private:
   RegisterTileCost tile_;
   VectorTraffic traffic_;
   Block mean_;         // over all blocks
+  double turn_ = 0;    // cycles of a whole block, for results that are turned
   bool walks_ = false; // a step walks through many runs of some input
 };
 
@@ -184,6 +185,7 @@ double VectorModel::block_seconds(const Block &block) const {
 // Of a whole register tile.
 StepCost VectorModel::whole_step() const {
   Copies copies;
+  copies.reserve(outputs());
   for (const IndexId i : output_indices(nest_))
     copies.push_back(static_cast<double>(schedule_.splits[i].keep * schedule_.splits[i].vec));
   return tile_.step(copies);
@@ -224,7 +226,7 @@ VectorModel::Block VectorModel::block_of(const Indexed<IndexId, bool> &is_edge) 
   Block block;
   add_core(size, block);
   block.stage = mean_.stage * share;
-  block.store += turn_cycles() * share;
+  block.store += turn_ * share;
   block.l2_bytes = mean_.l2_bytes * share;
   block.l3_bytes = mean_.l3_bytes * share;
   block.memory_bytes = mean_.memory_bytes * share;
@@ -234,16 +236,15 @@ VectorModel::Block VectorModel::block_of(const Indexed<IndexId, bool> &is_edge) 
 Estimate VectorModel::run() {
   walks_ = traffic_.walks();
   mean_.stage = stage_cycles();
+  turn_ = turn_cycles();
   mean_.l2_bytes = traffic_.l2_bytes(tile_);
   mean_.l3_bytes = traffic_.l3_bytes();
   mean_.memory_bytes = traffic_.memory_bytes();
-  std::vector<GridDim> dims;
-  std::vector<IndexId> index_of;
-  for (const IndexId i : schedule_.order) {
-    if (!is_output(nest_, i))
-      continue;
+  std::vector<GridDim> dims; // as outputs stand in the order
+  dims.reserve(outputs());
+  for (std::size_t d = 0; d < outputs(); ++d) {
+    const IndexId i = schedule_.order[d];
     dims.push_back({grid(i), extent(nest_, i) % schedule_.splits[i].of_block() != 0});
-    index_of.push_back(i);
   }
   double total = 0; // seconds of all blocks
   double longest_wait = 0;
@@ -251,16 +252,17 @@ Estimate VectorModel::run() {
     Indexed<IndexId, bool> is_edge(outputs(), false);
     double count = 1;
     for (std::size_t d = 0; d < dims.size(); ++d) {
-      is_edge[index_of[d]] = edges[d];
+      is_edge[schedule_.order[d]] = edges[d];
       const double blocks = static_cast<double>(dims[d].blocks - (dims[d].has_edge ? 1 : 0));
       count *= edges[d] ? 1 : blocks;
     }
     const Block block = block_of(is_edge);
     mean_.accumulate += count * block.accumulate;
     mean_.store += count * block.store;
-    total += count * block_seconds(block);
-    longest_wait = std::max(longest_wait, block_seconds(block) - core_seconds(block));
-    return block_seconds(block);
+    const double seconds = block_seconds(block);
+    total += count * seconds;
+    longest_wait = std::max(longest_wait, seconds - core_seconds(block));
+    return seconds;
   };
   const double busy = makespan(dims, std::max(1, target_.compute_units), block_time);
   return estimate(busy + kDisturbed * longest_wait, total);

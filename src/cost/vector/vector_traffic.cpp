@@ -41,8 +41,12 @@ VectorTraffic::VectorTraffic(const nest::Nest &nest, const Schedule &schedule, c
                              const std::vector<Stream> &streams, bool is_result_local)
     : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
       sources_(sources(nest, schedule, streams)), is_result_local_(is_result_local),
-      rates_(core_rates(target)), loops_(block_loops()), step_(step_spans()), neighbours_(step_),
-      block_(step_) {
+      rates_(core_rates(target)), loops_(block_loops()), grid_loops_(grid_loops()),
+      step_(step_spans()), neighbours_(step_), block_(step_),
+      bytes_in_memory_(bytes_in_memory(nest, streams, sources_)) {
+  steps_.reserve(streams.size());
+  for (const Stream &stream : streams)
+    steps_.push_back(stream.piece(step_));
   if (!loops_.empty())
     neighbours_[loops_.front().index] *= loops_.front().trips;
   for (const LoopTrips &loop : loops_)
@@ -56,6 +60,7 @@ double VectorTraffic::grid(IndexId i) const {
 
 Spans VectorTraffic::step_spans() const {
   Spans spans;
+  spans.reserve(nest_.indices.size());
   for (const IndexId i : nest_.indices.ids())
     spans.push_back(is_output(nest_, i)
                         ? std::min(static_cast<double>(schedule_.splits[i].step()), extent(i))
@@ -65,6 +70,7 @@ Spans VectorTraffic::step_spans() const {
 
 std::vector<LoopTrips> VectorTraffic::block_loops() const {
   std::vector<LoopTrips> loops;
+  loops.reserve(schedule_.order.size());
   for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
     if (!is_output(nest_, *i))
       continue;
@@ -78,6 +84,7 @@ std::vector<LoopTrips> VectorTraffic::block_loops() const {
 
 std::vector<LoopTrips> VectorTraffic::grid_loops() const {
   std::vector<LoopTrips> loops;
+  loops.reserve(schedule_.order.size());
   for (auto i = schedule_.order.rbegin(); i != schedule_.order.rend(); ++i) {
     if (is_output(nest_, *i) && grid(*i) > 1)
       loops.push_back({*i, grid(*i)});
@@ -113,13 +120,13 @@ double VectorTraffic::conflict(std::size_t k, const RegisterTileCost &tile) cons
   Copies copies;
   for (const IndexId i : output_indices(nest_))
     copies.push_back(static_cast<double>(schedule_.splits[i].keep * schedule_.splits[i].vec));
-  const double lines = streams_[k].bytes(step_) / streams_[k].line_bytes;
+  const double lines = steps_[k].bytes() / streams_[k].line_bytes;
   return std::clamp(tile.loads(k, copies) / lines, 1.0, kConflict);
 }
 
 // Of the lines of a step and of those that the next steps read beside them.
-double VectorTraffic::bank_wait(const Stream &stream) const {
-  return (stream.bank_conflict(step_) + stream.bank_conflict(neighbours_)) / 2;
+double VectorTraffic::bank_wait(std::size_t k) const {
+  return (bank_conflict(steps_[k]) + bank_conflict(streams_[k].piece(neighbours_))) / 2;
 }
 
 // How much dearer results are of which another block writes the neighbouring line: cores fetch
@@ -128,12 +135,11 @@ double VectorTraffic::bank_wait(const Stream &stream) const {
 double VectorTraffic::torn_pairs() const {
   const std::optional<IndexId> lane =
       is_turned() ? schedule::fastest_in_result(nest_) : lane_index(schedule_);
-  const std::vector<LoopTrips> loops = grid_loops();
-  if (!lane || loops.empty() || grid(*lane) <= 1) // one block has no other beside it
+  if (!lane || grid_loops_.empty() || grid(*lane) <= 1) // one block has no other beside it
     return 1;
   const double run = streams_.back().piece(block_).run;
   const double pairs = std::max(1.0, kPairBytes / run);
-  const bool is_dealt = loops.back().index == lane;
+  const bool is_dealt = grid_loops_.back().index == lane;
   const double blocks = grid(*lane) / std::max(1, target_.compute_units);
   return is_dealt ? std::max(pairs, 1 + kTakenBytes / (run * std::max(1.0, blocks))) : pairs;
 }
@@ -142,7 +148,7 @@ double VectorTraffic::torn_pairs() const {
 double VectorTraffic::fill_bytes(std::size_t k, const Cache &l1) const {
   const double buffer = streams_[k].bytes(block_);
   return fills(k) * buffer *
-         (sources_[k].bank_conflict(block_) + (buffer > l1.bytes ? kWritten : 0));
+         (bank_conflict(sources_[k].piece(block_)) + (buffer > l1.bytes ? kWritten : 0));
 }
 
 // Of results that are turned: each line is written once, and the buffer passes through the second
@@ -165,26 +171,27 @@ double VectorTraffic::l2_bytes(const RegisterTileCost &tile) const {
       continue;
     }
     const double times = streams_[k].is_written ? kWritten * torn_pairs() : conflict(k, tile);
-    bytes += moved[k] * bank_wait(streams_[k]) * times + (is_copied(k) ? fill_bytes(k, l1) : 0);
+    bytes += moved[k] * bank_wait(k) * times + (is_copied(k) ? fill_bytes(k, l1) : 0);
   }
   return bytes;
 }
 
 // How much dearer bytes are that come in short runs: from the third level where neighbouring tiles
 // read them so; from there and from memory where a step walks through many runs.
-double VectorTraffic::jumps(const Stream &stream, bool from_memory) const {
-  const Stream::Piece step = stream.piece(step_);
+double VectorTraffic::jumps(std::size_t k, bool from_memory) const {
+  const Stream::Piece &step = steps_[k];
   const bool is_walk = step.repeats >= kLongWalk;
   if (from_memory)
     return is_walk ? 1 + kMemoryJumpBytes / step.run : 1;
   const double far = is_walk ? std::min(step.apart / kApartPerByte, kFarJumpBytes) : 0;
-  return 1 + std::max(kJumpBytes / stream.piece(neighbours_).run, far / step.run);
+  return 1 + std::max(kJumpBytes / streams_[k].piece(neighbours_).run, far / step.run);
 }
 
 bool VectorTraffic::walks() const {
-  return std::any_of(streams_.begin(), streams_.end(), [&](const Stream &stream) {
-    return !stream.is_staged && stream.piece(step_).repeats >= kLongWalk;
-  });
+  for (std::size_t k = 0; k < streams_.size(); ++k)
+    if (!streams_[k].is_staged && steps_[k].repeats >= kLongWalk)
+      return true;
+  return false;
 }
 
 // Into a cache beyond the first level, per block. A staging buffer comes from nowhere, its source
@@ -194,7 +201,7 @@ double VectorTraffic::far_bytes(const Cache &cache, bool from_memory) const {
   Traffic traffic(streams_, step_, cache);
   traffic.add(loops_);
   const std::vector<double> in_block = traffic.moved();
-  traffic.add(grid_loops());
+  traffic.add(grid_loops_);
   double bytes = 0;
   for (std::size_t k = 0; k < streams_.size(); ++k) {
     if (streams_[k].is_written && is_result_local_)
@@ -202,7 +209,7 @@ double VectorTraffic::far_bytes(const Cache &cache, bool from_memory) const {
     if (!streams_[k].is_staged) {
       const bool leaves_once = streams_[k].is_written && is_turned();
       bytes += (leaves_once ? streams_[k].bytes(block_) : traffic.moved()[k] / blocks) *
-               (streams_[k].is_written ? kWritten : 1) * jumps(streams_[k], from_memory);
+               (streams_[k].is_written ? kWritten : 1) * jumps(k, from_memory);
       continue;
     }
     const double buffer = streams_[k].bytes(block_);
@@ -216,7 +223,7 @@ double VectorTraffic::far_bytes(const Cache &cache, bool from_memory) const {
 
 // Whether caches of so many bytes, one for each core, hold all that the nest touches.
 bool VectorTraffic::fits(double bytes) const {
-  return bytes_in_memory(nest_, streams_, sources_) <= bytes * std::max(1, target_.compute_units);
+  return bytes_in_memory_ <= bytes * std::max(1, target_.compute_units);
 }
 
 double VectorTraffic::l3_bytes() const {

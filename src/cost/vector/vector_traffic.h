@@ -38,12 +38,12 @@ private:
   std::vector<LoopTrips> grid_loops() const;
   bool is_copied(std::size_t k) const;
   double conflict(std::size_t k, const RegisterTileCost &tile) const;
-  double bank_wait(const Stream &stream) const;
+  double bank_wait(std::size_t k) const;
   double torn_pairs() const;
   bool is_turned() const { return schedule_.store == schedule::Store::Local; }
   double turned_bytes(const Cache &l1) const;
   double fill_bytes(std::size_t k, const Cache &l1) const;
-  double jumps(const Stream &stream, bool from_memory) const;
+  double jumps(std::size_t k, bool from_memory) const;
   double far_bytes(const Cache &cache, bool from_memory) const;
   bool fits(double bytes) const;
 
@@ -55,9 +55,12 @@ private:
   bool is_result_local_;
   CoreRates rates_;
   std::vector<LoopTrips> loops_; // of a block over its steps, innermost first
+  std::vector<LoopTrips> grid_loops_;
   Spans step_;
   Spans neighbours_; // a step and those that the innermost loop adds to it
   Spans block_;
+  double bytes_in_memory_;           // that the whole nest touches
+  std::vector<Stream::Piece> steps_; // of a step, by stream
 };
 
 } // namespace tilefuse::cost
