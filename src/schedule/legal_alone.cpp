@@ -269,12 +269,11 @@ Reason wrong_ahead(const Nest &nest, const Schedule &schedule, std::size_t k) {
 }
 
 // Registers hold one chunk beside the buffer that is read and the one that is filled.
-Reason wrong_double_buffer(const Nest &nest, const Schedule &schedule, std::size_t k) {
+Reason wrong_double_buffer(const Schedule &schedule, std::size_t k, const StageTile &tile) {
   if (schedule.pipes[k].stages != 2)
     return fmt::format("input {} is staged in {} buffers by work-items; need 1 or 2", k,
                        schedule.pipes[k].stages);
-  const std::int64_t elems = stage_tile(nest, schedule, static_cast<int>(k)).elems;
-  const std::int64_t each = (elems + group_size(schedule) - 1) / group_size(schedule);
+  const std::int64_t each = (tile.elems + group_size(schedule) - 1) / group_size(schedule);
   if (each > kMostAhead)
     return fmt::format(
         "input {} is staged in two buffers, for which each work-item would hold {} elements", k,
@@ -283,8 +282,8 @@ Reason wrong_double_buffer(const Nest &nest, const Schedule &schedule, std::size
 }
 
 // What an asynchronous copy can do: bytes as they are, or zeros.
-Reason wrong_async(const Nest &nest, const Schedule &schedule, const Target &target,
-                   std::size_t k) {
+Reason wrong_async(const Nest &nest, const Schedule &schedule, const Target &target, std::size_t k,
+                   const StageTile &tile) {
   const Pipe &stage = schedule.pipes[k];
   const int input = static_cast<int>(k);
   if (!has(target, Feature::AsyncCopies))
@@ -301,7 +300,7 @@ Reason wrong_async(const Nest &nest, const Schedule &schedule, const Target &tar
                        size_bytes(held));
   if (neutral_fill(nest) == 0)
     return {};
-  for (const StageDim &dim : stage_tile(nest, schedule, input).dims)
+  for (const StageDim &dim : tile.dims)
     if (dim.checked)
       return fmt::format("input {} is padded with {}, asynchronous copies pad with 0", k,
                          neutral_fill(nest));
@@ -336,11 +335,8 @@ bool has_counted_padding(const Nest &nest, std::size_t k) {
   return !nest.constraints.empty() || (!has_neutral_fill(nest) && !is_plain);
 }
 
-Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &target,
-                   std::size_t k) {
+Reason wrong_stage(const Nest &nest, const Schedule &schedule, std::size_t k) {
   const Pipe &stage = schedule.pipes[k];
-  if (has_core(schedule))
-    return {};
   if (stage.engine == Engine::Tma || stage.footprint != Footprint::Step)
     return fmt::format("input {} has a pipe that only matrix instructions read", k);
   if (!is_staged(schedule.fills[k]))
@@ -352,17 +348,22 @@ Reason wrong_stage(const Nest &nest, const Schedule &schedule, const Target &tar
   const std::vector<IndexId> chunks = chunked_indices(nest, schedule);
   if (stage.at && std::find(chunks.begin(), chunks.end(), *stage.at) == chunks.end())
     return fmt::format("input {} is staged at an index that is not walked in chunks", k);
-  if (Reason reason = wrong_layout(nest, schedule, k))
-    return reason;
+  return wrong_layout(nest, schedule, k);
+}
+
+// Of a staged input in several buffers.
+Reason wrong_buffers(const Nest &nest, const Schedule &schedule, const Target &target,
+                     std::size_t k, const StageTile &tile) {
+  const Pipe &stage = schedule.pipes[k];
   if (!stage.is_ahead() && !stage.is_async())
     return {};
   if (schedule.fills[k] == Fill::Produced)
     return fmt::format("input {} is produced, and staged {}", k, ahead_words(stage));
-  if (Reason reason = stage.is_async() ? wrong_async(nest, schedule, target, k) : Reason{})
+  if (Reason reason = stage.is_async() ? wrong_async(nest, schedule, target, k, tile) : Reason{})
     return reason;
   if (Reason reason = wrong_ahead(nest, schedule, k))
     return reason;
-  return stage.is_async() ? Reason{} : wrong_double_buffer(nest, schedule, k);
+  return stage.is_async() ? Reason{} : wrong_double_buffer(schedule, k, tile);
 }
 
 // Work-items copy neither what a producer fills, nor what a core instruction reads.
@@ -381,10 +382,15 @@ Reason wrong_fill(const Nest &nest, const Schedule &schedule, const Target &targ
         return reason;
     if (Reason reason = wrong_prefetch(nest, schedule, k))
       return reason;
-    if (Reason reason = wrong_stage(nest, schedule, target, k))
+    if (Reason reason = wrong_stage(nest, schedule, k))
       return reason;
-    if (is_staged(schedule.fills[k]))
-      bytes += stage_bytes(nest, schedule, static_cast<int>(k));
+    if (!is_staged(schedule.fills[k]))
+      continue;
+    const int input = static_cast<int>(k);
+    const StageTile tile = stage_tile(nest, schedule, input);
+    if (Reason reason = wrong_buffers(nest, schedule, target, k, tile))
+      return reason;
+    bytes += buffer_elems(schedule, input, tile) * size_bytes(held_type(nest, schedule, input));
   }
   bytes += result_bytes(nest, schedule) + lane_buffer_bytes(nest, schedule) +
            row_sums_elems(nest, schedule) * size_bytes(held_type(nest));

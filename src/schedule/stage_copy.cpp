@@ -22,19 +22,14 @@ constexpr std::int64_t kCopiedBytes = 4; // of an element that vectors copy
 
 // The tile of a staged input, and where it lies in memory. `nest` may be a tile of `whole`.
 struct Staged {
-  Staged(const Nest &of, const Nest &all, const Schedule &by, int number)
-      : Staged(of, all, by, number, {source_of(all, by, number), stage_tile(of, by, number)}) {}
-  Staged(const Nest &of, const Nest &all, const Schedule &by, int number, InputPlace place)
-      : nest(of), whole(all), own(by), input(number), source(std::move(place.source)),
-        tile(std::move(place.tile)) {}
   const nest::Dim &dim(const StageDim &of) const { return source.dims[at(of.dim)]; }
 
   const Nest &nest;
   const Nest &whole;
   const Schedule &own;
   int input;
-  Source source;
-  StageTile tile;
+  const Source &source;
+  const StageTile &tile;
 };
 
 // The input as it lies in memory or packed, as the stream of its own tile.
@@ -156,14 +151,16 @@ ItemCopy item_copy(const Nest &nest, const Schedule &schedule, int input) {
 }
 
 ItemCopy item_copy(const Nest &nest, const Schedule &schedule, int input, const InputPlace &place) {
-  const Staged staged(nest, nest, schedule, input, place);
+  const Staged staged{nest, nest, schedule, input, place.source, place.tile};
   return item_copy(staged, {copy_stream(staged)}, std::nullopt);
 }
 
 ItemCopy item_copy(const poly::Group &group, const std::vector<Nest> &nests,
                    const Schedule &schedule, poly::MemberId member, int input) {
   const Nest &whole = member_nest(group, member);
-  const Staged staged(nests[at(member)], whole, member_schedule(schedule, member), input);
+  const Schedule &own = member_schedule(schedule, member);
+  const InputPlace place{source_of(whole, own, input), stage_tile(nests[at(member)], own, input)};
+  const Staged staged{nests[at(member)], whole, own, input, place.source, place.tile};
   const std::optional<poly::MemberId> map = producer_of(group, member, input);
   if (!map)
     return item_copy(staged, {copy_stream(staged)}, std::nullopt);

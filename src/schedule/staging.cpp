@@ -332,6 +332,20 @@ StageTile stage_tile(const Nest &nest, const Schedule &schedule, int input, cons
   return tile_of(nest, schedule, input, source.dims);
 }
 
+// A dimension of what is packed runs along one index.
+std::int64_t staged_points(const Nest &nest, const Schedule &schedule, int input) {
+  const nest::Operand &operand = nest.inputs[at(input)];
+  std::int64_t points = 1;
+  if (is_packed(schedule.fills[at(input)])) {
+    for (const IndexId i : nest.indices.ids())
+      points *= moves(operand, i) ? span_in_tile(nest, schedule, input, i) : 1;
+    return points;
+  }
+  for (const nest::Dim &dim : operand.dims)
+    points *= measure(nest, schedule, input, dim).range;
+  return points;
+}
+
 std::vector<InputPlace> input_places(const Nest &nest, const Schedule &schedule) {
   std::vector<InputPlace> places;
   for (int k = 0; k < static_cast<int>(nest.inputs.size()); ++k) {

@@ -70,6 +70,10 @@ std::optional<int> turned_dim(const nest::Nest &nest, const Schedule &schedule, 
 StageTile stage_tile(const nest::Nest &nest, const Schedule &schedule, int input,
                      const Source &source);
 
+// Elements that the tile of a staged input has without gaps: the product of its ranges, of which no
+// tile has to be laid out.
+std::int64_t staged_points(const nest::Nest &nest, const Schedule &schedule, int input);
+
 // Where an input lies and, if it is staged, the tile that it is read from: what copies, costs and
 // accesses of a candidate all ask for.
 struct InputPlace {

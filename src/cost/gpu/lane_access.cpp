@@ -24,32 +24,20 @@ constexpr std::int64_t kMaxRequest = 16;
 
 using nest::IndexId;
 
-using Strides = Indexed<IndexId, std::int64_t>; // elements between neighbours
-
-Strides in_place(const Nest &nest, const nest::Operand &operand) {
-  Strides strides(nest.indices.size(), 0);
-  for (const nest::Dim &dim : walked_dims(nest, operand))
-    for (const IndexId i : strides.ids())
-      strides[i] += dim.at.coeff[i] * dim.stride;
-  return strides;
+// Elements between neighbours of an index.
+std::int64_t stride_of(const std::vector<nest::Dim> &dims, IndexId index) {
+  std::int64_t stride = 0;
+  for (const nest::Dim &dim : dims)
+    stride += dim.at.coeff[index] * dim.stride;
+  return stride;
 }
 
-// Of an input as the arithmetic reads it: staged, packed or in place.
-Strides as_read(const Nest &nest, const Schedule &schedule, int input, const InputPlace &place) {
-  if (schedule.fills[at(input)] == schedule::Fill::Direct)
-    return in_place(nest, nest.inputs[at(input)]);
-  Strides strides(nest.indices.size(), 0);
-  const auto add = [&](const nest::Dim &dim, std::int64_t stride) {
-    for (const IndexId i : strides.ids())
-      strides[i] += dim.at.coeff[i] * stride;
-  };
-  if (is_staged(schedule.fills[at(input)]))
-    for (const schedule::StageDim &stage : place.tile.dims)
-      add(place.source.dims[at(stage.dim)], stage.stride);
-  else
-    for (const nest::Dim &dim : place.source.dims)
-      add(dim, dim.stride);
-  return strides;
+// What takes the dimensions of an operand in place.
+template <typename Use>
+auto in_place(const Nest &nest, const nest::Operand &operand, const Use &use) {
+  const bool is_plain = std::none_of(operand.dims.begin(), operand.dims.end(),
+                                     [](const nest::Dim &dim) { return dim.by.has_value(); });
+  return is_plain ? use(operand.dims) : use(walked_dims(nest, operand));
 }
 
 // A digit of a work-item's number.
@@ -75,19 +63,6 @@ struct Lanes {
   std::int64_t banks = 0;
   std::int64_t sector_bytes = 0;
 };
-
-std::vector<Digit> digits_of(const Schedule &schedule, const Strides &strides, std::int64_t elem) {
-  std::vector<Digit> digits;
-  Indexed<IndexId, std::int64_t> weight(schedule.splits.size(), 1);
-  const std::vector<schedule::LanePart> parts = lane_digits(schedule);
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    const IndexId i = part->index;
-    digits.push_back(
-        {part->count, strides[i] * weight[i] * schedule.splits[i].lane_stride() * elem});
-    weight[i] *= part->count;
-  }
-  return digits;
-}
 
 // The first byte of every work-item, less the lowest.
 std::vector<std::int64_t> addresses_of(const Lanes &lanes) {
@@ -175,42 +150,98 @@ LaneAccess counted(const Lanes &lanes) {
           pieces * sum.sectors};
 }
 
-// All numbers that an access depends on.
-std::vector<std::int64_t> key_of(const Lanes &lanes) {
-  std::vector<std::int64_t> key = {lanes.count,       lanes.vector.width, lanes.vector.stride,
-                                   lanes.vector.elem, lanes.vector.apart, lanes.warp,
-                                   lanes.banks,       lanes.sector_bytes};
-  for (const Digit &digit : lanes.digits)
-    key.insert(key.end(), {digit.values, digit.step});
-  return key;
+constexpr std::size_t kOthers = 8; // numbers that are no digit's
+
+// All that an access depends on as numbers, less its digits.
+void put_numbers(const Lanes &lanes, std::vector<std::int64_t> &numbers) {
+  numbers.assign({lanes.count, lanes.vector.width, lanes.vector.stride, lanes.vector.elem,
+                  lanes.vector.apart, lanes.warp, lanes.banks, lanes.sector_bytes});
+}
+
+// The digits of a work-item's number, the fastest first.
+template <typename StrideOf>
+void put_digits(const Schedule &schedule, const StrideOf &stride, std::int64_t elem,
+                std::vector<std::int64_t> &numbers) {
+  const auto put = [&](IndexId i, std::int64_t count, std::int64_t weight) {
+    numbers.push_back(count);
+    numbers.push_back(stride(i) * weight * schedule.splits[i].lane_stride() * elem);
+  };
+  const std::vector<schedule::LanePart> &parts = schedule.lane_parts;
+  if (const std::optional<IndexId> only = lane_index(schedule); only && parts.empty())
+    put(*only, schedule.splits[*only].lane, 1);
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    std::int64_t weight = 1; // of the faster parts of the same index
+    for (auto faster = parts.rbegin(); faster != part; ++faster)
+      weight *= faster->index == part->index ? faster->count : 1;
+    put(part->index, part->count, weight);
+  }
+}
+
+// With the digits that follow the other numbers.
+LaneAccess counted(Lanes lanes, const std::vector<std::int64_t> &numbers) {
+  for (std::size_t d = kOthers; d < numbers.size(); d += 2)
+    lanes.digits.push_back({numbers[d], numbers[d + 1]});
+  return counted(lanes);
 }
 
 // Of an operand in memory, of which all indices but the vector's move the first element.
-std::int64_t bytes_apart(const LaneView &view, const nest::Operand &operand) {
+std::int64_t bytes_apart(const LaneView &view, const nest::Operand &operand,
+                         const std::vector<nest::Dim> &dims) {
   const std::optional<IndexId> vector = vector_index(view.schedule);
-  const Strides strides = in_place(view.nest, operand);
   std::int64_t apart = operand.offset;
-  for (const IndexId i : strides.ids())
+  for (const IndexId i : view.nest.indices.ids())
     if (i != vector && extent(view.nest, i) > 1)
-      apart = std::gcd(apart, strides[i]);
+      apart = std::gcd(apart, stride_of(dims, i));
   return apart * size_bytes(type_of(view.nest, operand));
 }
 
-LaneAccess access(const LaneView &view, const Strides &strides, std::int64_t elem,
-                  std::int64_t near, std::int64_t apart = 0) {
+// What is read or written, besides how it lies.
+struct Accessed {
+  std::int64_t elem = 4; // bytes
+  std::int64_t near = 1;
+  std::int64_t apart = 0;
+  std::int64_t sector_bytes = 0;
+};
+
+template <typename StrideOf>
+LaneAccess access(const LaneView &view, const StrideOf &stride, const Accessed &accessed) {
   const Schedule &schedule = view.schedule;
   Lanes lanes{.count = group_size(schedule),
-              .digits = digits_of(schedule, strides, elem),
-              .vector = {.width = near, .elem = elem},
+              .vector = {.width = accessed.near, .elem = accessed.elem},
               .warp = std::max(1, view.target.warp),
               .banks = view.target.local_banks,
-              .sector_bytes = view.target.sector_bytes};
-  if (const auto index = vector_index(schedule); index && strides[*index] != 0)
-    lanes.vector = {schedule.splits[*index].vec, strides[*index], elem, apart};
-  const auto [found, is_new] = view.counts.try_emplace(key_of(lanes));
-  if (is_new)
-    found->second = counted(lanes);
-  return found->second;
+              .sector_bytes = accessed.sector_bytes};
+  if (const auto index = vector_index(schedule); index)
+    if (const std::int64_t apart = stride(*index); apart != 0)
+      lanes.vector = {schedule.splits[*index].vec, apart, accessed.elem, accessed.apart};
+  auto &[found, numbers] = view.counts;
+  put_numbers(lanes, numbers);
+  put_digits(schedule, stride, accessed.elem, numbers);
+  const auto known = found.find(numbers);
+  return known != found.end()
+             ? known->second
+             : found.emplace(numbers, counted(std::move(lanes), numbers)).first->second;
+}
+
+// Of an input as the arithmetic reads it: staged, packed or in place.
+LaneAccess access_as_read(const LaneView &view, int input, const InputPlace &place,
+                          const Accessed &accessed) {
+  const schedule::Fill fill = view.schedule.fills[at(input)];
+  const std::vector<nest::Dim> &source = place.source.dims;
+  const auto staged = [&](IndexId i) {
+    std::int64_t stride = 0;
+    for (const schedule::StageDim &stage : place.tile.dims)
+      stride += source[at(stage.dim)].at.coeff[i] * stage.stride;
+    return stride;
+  };
+  const auto along = [&](const std::vector<nest::Dim> &dims) {
+    return access(
+        view, [&](IndexId i) { return stride_of(dims, i); }, accessed);
+  };
+  if (is_staged(fill))
+    return access(view, staged, accessed);
+  return fill == schedule::Fill::Direct ? in_place(view.nest, view.nest.inputs[at(input)], along)
+                                        : along(source);
 }
 
 } // namespace
@@ -231,14 +262,33 @@ DType read_type(const Nest &nest, const Schedule &schedule, int input) {
 
 LaneAccess input_access(const LaneView &view, int input, const InputPlace &place,
                         std::int64_t near) {
-  const std::int64_t elem = size_bytes(read_type(view.nest, view.schedule, input));
-  return access(view, as_read(view.nest, view.schedule, input, place), elem, near);
+  return access_as_read(view, input, place,
+                        {.elem = size_bytes(read_type(view.nest, view.schedule, input)),
+                         .near = near,
+                         .sector_bytes = view.target.sector_bytes});
+}
+
+LaneAccess input_access_by(const LaneView &view, int input, const InputPlace &place,
+                           std::int64_t sector_bytes) {
+  return access_as_read(view, input, place,
+                        {.elem = size_bytes(read_type(view.nest, view.schedule, input)),
+                         .sector_bytes = sector_bytes});
 }
 
 LaneAccess operand_access(const LaneView &view, const nest::Operand &operand, std::int64_t near) {
-  const DType type = type_of(view.nest, operand);
-  return access(view, in_place(view.nest, operand), size_bytes(type), near,
-                near == 1 ? bytes_apart(view, operand) : 0);
+  return in_place(view.nest, operand, [&](const std::vector<nest::Dim> &dims) {
+    return access(view, [&](IndexId i) { return stride_of(dims, i); },
+                  {.elem = size_bytes(type_of(view.nest, operand)),
+                   .near = near,
+                   .apart = near == 1 ? bytes_apart(view, operand, dims) : 0,
+                   .sector_bytes = view.target.sector_bytes});
+  });
+}
+
+std::int64_t copied_bytes(const Nest &nest, const Schedule &schedule, int input) {
+  return size_bytes(is_packed(schedule.fills[at(input)])
+                        ? schedule::held_type(nest, schedule, input)
+                        : slot_of(nest, nest.inputs[at(input)]).type);
 }
 
 // Rows without gaps, cut where a warp's request ends; a cut at any element reaches into one more
@@ -256,10 +306,7 @@ double copy_sectors(const LaneView &view, int input, const InputPlace &place) {
     row *= in_row ? dim->range : 1;
     elems *= dim->range;
   }
-  const bool is_packed_input = is_packed(schedule.fills[at(input)]);
-  const nest::Slot &slot = slot_of(nest, nest.inputs[at(input)]);
-  const std::int64_t elem =
-      size_bytes(is_packed_input ? schedule::held_type(nest, schedule, input) : slot.type);
+  const std::int64_t elem = copied_bytes(nest, schedule, input);
   const std::int64_t request = std::max(1, target.warp);
   const std::int64_t cuts = elems / row + elems / request - elems / std::lcm(row, request);
   bool is_aligned = row * elem % target.sector_bytes == 0;

@@ -34,7 +34,10 @@ using schedule::InputPlace;
 struct HashOfNumbers {
   std::size_t operator()(const std::vector<std::int64_t> &numbers) const;
 };
-using LaneCounts = std::unordered_map<std::vector<std::int64_t>, LaneAccess, HashOfNumbers>;
+struct LaneCounts {
+  std::unordered_map<std::vector<std::int64_t>, LaneAccess, HashOfNumbers> found;
+  std::vector<std::int64_t> numbers; // of the access that is asked for
+};
 
 // Whose accesses are counted. Lanes are work-items.
 struct LaneView {
@@ -52,10 +55,15 @@ DType read_type(const nest::Nest &nest, const schedule::Schedule &schedule, int 
 // read as one vector.
 LaneAccess input_access(const LaneView &view, int input, const InputPlace &place,
                         std::int64_t near = 1);
+// The same where global memory moves in pieces of so many bytes.
+LaneAccess input_access_by(const LaneView &view, int input, const InputPlace &place,
+                           std::int64_t sector_bytes);
 // An operand in place: the result or an extra. `near` register copies are one vector.
 LaneAccess operand_access(const LaneView &view, const nest::Operand &operand,
                           std::int64_t near = 1);
 
+// Bytes of an element of a staged input where it lies.
+std::int64_t copied_bytes(const nest::Nest &nest, const schedule::Schedule &schedule, int input);
 // Sectors that copying the tile of a staged input into its buffer asks for, once.
 double copy_sectors(const LaneView &view, int input, const InputPlace &place);
 

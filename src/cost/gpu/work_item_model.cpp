@@ -57,6 +57,7 @@ public:
         cycle_(2 * rates_.schedulers * rates_.scheduler_lanes / (target_.gflops_per_unit * 1e9)) {}
 
   Estimate run(const std::vector<MadeTile> &made);
+  double least_seconds() const;
   Demands demands();
 
 private:
@@ -79,6 +80,9 @@ private:
   double of_unit(double bytes) const;
   void add_direct(int input, Block &block) const;
   void add_staged(int input, Block &block) const;
+  void add_least_copies(int input, Block &block) const;
+  double wait_of(const schedule::Pipe &stage) const;
+  double copy_wait(int input) const;
   void add_turned(double results, Block &block) const;
   bool moves_vector(const Operand &operand) const;
   double result_slots() const;
@@ -91,13 +95,21 @@ private:
   void add_results(Block &block) const;
   void add_lane_rounds(Block &block) const;
   double busy_of(const Block &block) const;
-  Block block() const;
-  Block block_with(const std::vector<MadeTile> &made) const;
+  double points() const { return steps() * reduced_points(); }
+  void add_products(double spilled, Block &block) const;
+  void finish(Block &block) const;
+  double rounds() const;
+  double cycles(const Block &block, double waves) const;
+  double seconds_from_l2(const Block &block) const;
+  Block block();
+  Block least_block() const;
+  Block block_with(const std::vector<MadeTile> &made);
   static double least_resident(double own, const std::vector<MadeTile> &made);
   void explain(const Block &block, Estimate &estimate) const;
 
   std::vector<bool> is_near_; // by input, none: none
   double cycle_ = 1;          // seconds
+  double resident_ = 1;       // blocks of a multiprocessor, once a block is priced
 };
 
 // Instructions that check one read of an input in place, and give it the value that it has outside.
@@ -118,10 +130,9 @@ double WorkItemModel::guards(int input) const {
 
 // Instructions that make what one read of an input brings values to compute with.
 double WorkItemModel::conversions(int input) const {
-  const Operand &operand = nest_.inputs[at(input)];
   const bool is_half =
       size_bytes(read_type(input)) < size_bytes(DType::F32) && is_float(read_type(input));
-  return is_half ? fragments(operand) / vectors(operand) : 0;
+  return is_half ? fragments(input) / vectors(input) : 0;
 }
 
 // What main memory moves of an input: more where the lines of a row are shared by blocks.
@@ -137,9 +148,8 @@ double WorkItemModel::memory_bytes(const Operand &input) const {
 
 // Bytes of the first-level cache that a block has for itself.
 double WorkItemModel::first_level() const {
-  return std::max(16384.0,
-                  static_cast<double>(target_.l1_bytes) - resident_blocks() * local_bytes()) /
-         resident_blocks();
+  return std::max(16384.0, static_cast<double>(target_.l1_bytes) - resident_ * local_bytes()) /
+         resident_;
 }
 
 // A block's share of what stays in the first-level cache for all blocks of a multiprocessor.
@@ -153,14 +163,12 @@ double WorkItemModel::of_unit(double bytes) const {
 // filter of a depthwise layer, for all blocks.
 void WorkItemModel::add_direct(int input, Block &block) const {
   const Operand &operand = nest_.inputs[at(input)];
-  Target lines = target_;
-  lines.sector_bytes = static_cast<int>(rates_.local_bytes_per_cycle);
   const double share = shared_taps(input);
-  const double reads = vectors(operand) * share;
+  const double reads = vectors(input) * share;
   const LaneAccess access = input_access(view_, input, place(input));
   const LaneAccess line =
-      input_access({nest_, schedule_, lines, view_.counts, view_.places}, input, place(input));
-  const double points = steps() * reduced_points();
+      input_access_by(view_, input, place(input), static_cast<int>(rates_.local_bytes_per_cycle));
+  const double points = this->points();
   block.point += reads * (access.requests / warps_ + guards(input) + conversions(input));
   block.wavefronts +=
       points * reads * std::max({access.requests, access.sectors / 4, line.sectors});
@@ -189,11 +197,10 @@ void WorkItemModel::add_direct(int input, Block &block) const {
 }
 
 void WorkItemModel::add_staged(int input, Block &block) const {
-  const Operand &operand = nest_.inputs[at(input)];
   const std::int64_t near = near_copies(input);
   const LaneAccess access = input_access(view_, input, place(input), near);
-  const double reads = vectors(operand) * shared_taps(input) / static_cast<double>(near);
-  const double points = steps() * reduced_points();
+  const double reads = vectors(input) * shared_taps(input) / static_cast<double>(near);
+  const double points = this->points();
   block.point += reads * access.requests / warps_;
   block.wavefronts += points * reads * access.wavefronts;
   block.latency = std::max(block.latency, rates_.local_latency_cycles);
@@ -218,19 +225,28 @@ void WorkItemModel::add_staged(int input, Block &block) const {
   }
   const bool is_loop = is_long_loop(input);
   const double addresses = is_loop ? times : 1; // how often they are worked out
-  const double wait = rates_.l1_latency_cycles + rates_.l2_latency_cycles +
-                      (stage.is_async() ? rates_.async_copy_later_cycles : 0);
   block.issue += copied * addresses * digits * kDigitInstructions;
   block.issue += times * copied * instructions;
   block.exposed += rounds * addresses * digits * kDigitInstructions;
-  block.exposed += is_loop && !stage.is_async() ? times * rounds * wait / kUnrolled : 0;
+  block.exposed += is_loop && !stage.is_async() ? times * rounds * wait_of(stage) / kUnrolled : 0;
   block.wavefronts += times * copied * 2 * width;
   block.miss_bytes += times * copy_sectors(view_, input, place(input)) * target_.sector_bytes;
+  block.exposed += times * (rounds * instructions + rates_.barrier_cycles + copy_wait(input));
+}
+
+// Cycles from a copy's read to its value.
+double WorkItemModel::wait_of(const schedule::Pipe &stage) const {
+  return rates_.l1_latency_cycles + rates_.l2_latency_cycles +
+         (stage.is_async() ? rates_.async_copy_later_cycles : 0);
+}
+
+// Of a refill, in which nothing is computed, besides the barrier behind it.
+double WorkItemModel::copy_wait(int input) const {
+  const schedule::Pipe &stage = schedule_.pipes[at(input)];
   const double compute = reduced_points() / std::max(1.0, refills(input));
   const double ahead = std::max(0, stage.stages - 1); // chunks
-  block.exposed += times * (rounds * instructions + rates_.barrier_cycles +
-                            (stage.is_ahead() ? std::max(0.0, wait - 4 * compute * ahead)
-                                              : wait + rates_.barrier_cycles));
+  return stage.is_ahead() ? std::max(0.0, wait_of(stage) - 4 * compute * ahead)
+                          : wait_of(stage) + rates_.barrier_cycles;
 }
 
 // Operations on a result.
@@ -366,7 +382,8 @@ void WorkItemModel::add_lane_rounds(Block &block) const {
       steps() * (rounds + 1) * (each + rates_.barrier_cycles + rates_.local_latency_cycles);
 }
 
-WorkItemModel::Block WorkItemModel::block() const {
+WorkItemModel::Block WorkItemModel::block() {
+  resident_ = resident_blocks();
   Block block;
   block.issue = warps_ * kStartInstructions;
   for (int k = 0; k < static_cast<int>(nest_.inputs.size()); ++k)
@@ -374,24 +391,67 @@ WorkItemModel::Block WorkItemModel::block() const {
       add_staged(k, block);
     else
       add_direct(k, block);
-  const bool accumulates = !nest_.inputs.empty() && !maps_inputs(nest_);
-  const double accumulators = accumulates ? this->accumulators() : 0;
-  const double spilled = spilled_registers();
-  const double body = std::max(unrolled(), kUnrolled);
-  block.point +=
-      accumulators * (product_slots() + term_slots()) + 2 * spilled + kLoopInstructions / body;
-  const double points = steps() * reduced_points();
-  block.issue += warps_ * points * block.point;
-  block.wavefronts += warps_ * points * 2 * spilled;
+  add_products(spilled_registers(), block);
   add_lane_rounds(block);
   if (is_map())
     add_operands(block);
   add_results(block);
+  finish(block);
+  return block;
+}
+
+// What all reduced points take besides their reads; registers that are `spilled` are read and
+// written at each.
+void WorkItemModel::add_products(double spilled, Block &block) const {
+  const bool accumulates = !nest_.inputs.empty() && !maps_inputs(nest_);
+  const double accumulators = accumulates ? this->accumulators() : 0;
+  block.point += accumulators * (product_slots() + term_slots()) + 2 * spilled +
+                 kLoopInstructions / std::max(unrolled(), kUnrolled);
+  block.issue += warps_ * points() * block.point;
+  block.wavefronts += warps_ * points() * 2 * spilled;
+}
+
+// A warp issues one instruction per cycle and waits once per body of its loop.
+void WorkItemModel::finish(Block &block) const {
   block.busy = busy_of(block);
-  // A warp issues one instruction per cycle and waits once per body of its loop.
-  block.alone = std::max(block.busy, points * (std::max(block.point, rates_.fma_latency_cycles) +
-                                               block.latency / body)) +
+  block.alone = std::max(block.busy, points() * (std::max(block.point, rates_.fma_latency_cycles) +
+                                                 block.latency / std::max(unrolled(), kUnrolled))) +
                 block.exposed;
+}
+
+// By the widest vectors, without checks and conflicts.
+void WorkItemModel::add_least_copies(int input, Block &block) const {
+  constexpr double kWidest = 4;
+  const double times = steps() * refills(input);
+  const double elems = staged_elems(input);
+  const double rounds = std::ceil(elems / kWidest / items_);
+  const double instructions = kCopyInstructions + 2;
+  block.issue += times * rounds * warps_ * instructions;
+  block.wavefronts += times * warps_ * 2 * elems / items_;
+  block.miss_bytes += times * elems * static_cast<double>(copied_bytes(nest_, schedule_, input));
+  block.exposed += times * (rounds * instructions + rates_.barrier_cycles + copy_wait(input));
+}
+
+// Of a nest with inputs: every read takes an instruction of each warp, and a wavefront.
+WorkItemModel::Block WorkItemModel::least_block() const {
+  Block block;
+  block.issue = warps_ * kStartInstructions;
+  const double requests = std::ceil(items_ / std::max(1, target_.warp));
+  for (int k = 0; k < static_cast<int>(nest_.inputs.size()); ++k) {
+    const bool is_local = is_staged(schedule_.fills[at(k)]);
+    const double reads = vectors(k) * shared_taps(k) / most_near_copies(k);
+    block.point += reads * requests / warps_;
+    block.wavefronts += points() * reads * requests;
+    block.latency =
+        std::max(block.latency, is_local ? rates_.local_latency_cycles : rates_.l1_latency_cycles);
+    if (is_local)
+      add_least_copies(k, block);
+  }
+  add_products(spilled_registers(), block);
+  const double results = steps() * accumulators() / reduced_vector() * result_slots();
+  block.issue += warps_ * results;
+  block.exposed += results;
+  finish(block);
   return block;
 }
 
@@ -401,7 +461,7 @@ double WorkItemModel::busy_of(const Block &block) const {
 }
 
 // With what it runs before its own tile.
-WorkItemModel::Block WorkItemModel::block_with(const std::vector<MadeTile> &made) const {
+WorkItemModel::Block WorkItemModel::block_with(const std::vector<MadeTile> &made) {
   Block block = this->block();
   for (const MadeTile &tile : made) {
     const Block one = WorkItemModel(tile.view, tile.is_near).block();
@@ -426,7 +486,7 @@ double WorkItemModel::least_resident(double own, const std::vector<MadeTile> &ma
 void WorkItemModel::explain(const Block &block, Estimate &estimate) const {
   estimate.reasons = {
       {"blocks", static_cast<double>(estimate.blocks), ""},
-      {"  resident on a multiprocessor", resident_blocks(), "blocks"},
+      {"  resident on a multiprocessor", resident_, "blocks"},
       {"  registers", registers(), "of a work-item"},
       {"  local memory", local_bytes(), "bytes"},
       {"issue", block.issue / rates_.schedulers, "cycles per block"},
@@ -441,20 +501,40 @@ void WorkItemModel::explain(const Block &block, Estimate &estimate) const {
       {"launch", estimate.launch * 1e6, "us"}};
 }
 
+// Blocks of the busiest multiprocessor.
+double WorkItemModel::rounds() const {
+  const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
+  return std::ceil(blocks / std::max(1, target_.compute_units));
+}
+
+// Blocks start one after the other; one that follows another waits for its turn and not for the
+// first start.
+double WorkItemModel::cycles(const Block &block, double waves) const {
+  const double alone = block.alone + rates_.block_interval_cycles;
+  const double started = rounds() * rates_.block_interval_cycles;
+  return std::max(std::hypot(rounds() * block.busy, waves * alone), started) +
+         rates_.block_start_cycles - rates_.block_interval_cycles;
+}
+
+double WorkItemModel::least_seconds() const {
+  const double waves = std::ceil(rounds() / most_resident_blocks());
+  const Block block = least_block();
+  return target_.launch_us * 1e-6 +
+         std::hypot(cycles(block, waves) * cycle_, seconds_from_l2(block));
+}
+
+// What all blocks miss, from the second-level cache.
+double WorkItemModel::seconds_from_l2(const Block &block) const {
+  const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
+  return blocks * block.miss_bytes / (target_.gbytes_per_s * 1e9 * rates_.l2_over_memory);
+}
+
 Estimate WorkItemModel::run(const std::vector<MadeTile> &made) {
   Estimate estimate;
   estimate.blocks = schedule::blocks(nest_, schedule_);
   const double blocks = static_cast<double>(estimate.blocks);
-  const double units = std::max(1, target_.compute_units);
   const Block block = block_with(made);
-  const double rounds = std::ceil(blocks / units);
-  estimate.waves = std::ceil(rounds / least_resident(resident_blocks(), made));
-  // Blocks start one after the other; one that follows another waits for its turn and not for the
-  // first start.
-  const double alone = block.alone + rates_.block_interval_cycles;
-  const double started = rounds * rates_.block_interval_cycles;
-  const double cycles = std::max(std::hypot(rounds * block.busy, estimate.waves * alone), started) +
-                        rates_.block_start_cycles - rates_.block_interval_cycles;
+  estimate.waves = std::ceil(rounds() / least_resident(resident_, made));
   double bytes = unique_bytes(nest_.out);
   for (const Operand &input : nest_.inputs)
     bytes += memory_bytes(input);
@@ -463,13 +543,12 @@ Estimate WorkItemModel::run(const std::vector<MadeTile> &made) {
       bytes += unique_bytes(extra);
   const double rate = target_.gbytes_per_s * 1e9;
   const double from_memory = std::max(0.0, bytes - static_cast<double>(target_.l2_bytes));
-  const double memory =
-      std::max(from_memory / rate, blocks * block.miss_bytes / (rate * rates_.l2_over_memory));
+  const double memory = std::max(from_memory / rate, seconds_from_l2(block));
   estimate.compute = block.busy * cycle_;
   estimate.staging = block.exposed * cycle_;
   estimate.memory = memory / blocks;
   estimate.launch = target_.launch_us * 1e-6;
-  estimate.seconds = estimate.launch + std::hypot(cycles * cycle_, memory);
+  estimate.seconds = estimate.launch + std::hypot(cycles(block, estimate.waves) * cycle_, memory);
   explain(block, estimate);
   return estimate;
 }
@@ -492,6 +571,13 @@ Demands WorkItemModel::demands() {
 
 Estimate predict_work_items(const LaneView &view, const std::vector<MadeTile> &made) {
   return WorkItemModel(view).run(made);
+}
+
+double least_seconds(const nest::Nest &nest, const schedule::Schedule &schedule,
+                     const Target &target) {
+  LaneCounts counts;
+  const std::vector<InputPlace> places;
+  return WorkItemModel({nest, schedule, target, counts, places}).least_seconds();
 }
 
 Demands work_item_demands(const LaneView &view) { return WorkItemModel(view).demands(); }

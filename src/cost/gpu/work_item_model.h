@@ -21,6 +21,11 @@ struct MadeTile {
 // What cost::predict says of it, of a group's anchor with all that its blocks run. Requires a legal
 // schedule.
 Estimate predict_work_items(const LaneView &view, const std::vector<MadeTile> &made = {});
+// No more than the seconds that predict_work_items says, from what is known before inputs have
+// places: multiply-adds, and one read of each fragment without a conflict. Requires factors within
+// the extents, of a nest with inputs; not that the schedule is legal.
+double least_seconds(const nest::Nest &nest, const schedule::Schedule &schedule,
+                     const Target &target);
 // What cost::demands says of it. Requires the same.
 Demands work_item_demands(const LaneView &view);
 

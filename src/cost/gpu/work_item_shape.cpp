@@ -27,6 +27,8 @@ constexpr double kHoisted = 1.9;
 // what is computed of them, and in straight code.
 constexpr double kUnderWay = 0.9;
 constexpr double kUnderWayStraight = 0.6;
+// Register copies that are read as one vector.
+constexpr std::int64_t kNearCopies = 4;
 
 // Subscripts p i + q j of so many i and j: those that (i - q', j + p') has too are no new ones.
 double distinct(std::int64_t p, double i, std::int64_t q, double j) {
@@ -40,27 +42,37 @@ double distinct(std::int64_t p, double i, std::int64_t q, double j) {
 WorkItemShape::WorkItemShape(const LaneView &view)
     : view_(view), nest_(view.nest), schedule_(view.schedule), target_(view.target),
       rates_(view.target.rates), items_(static_cast<double>(group_size(schedule_))),
-      warps_(std::ceil(items_ / rates_.scheduler_lanes)), places_(view.places) {}
+      warps_(std::ceil(items_ / rates_.scheduler_lanes)), places_(view.places),
+      vector_(vector_index(schedule_)), steps_(steps_of_block()),
+      reduced_points_(points_of_reduced()), unrolled_(copies_of_reduced()) {
+  copies_.reserve(static_cast<std::size_t>(nest_.output_indices));
+  accumulators_ = reduced_vector();
+  for (const IndexId i : output_indices(nest_)) {
+    const schedule::Split &split = schedule_.splits[i];
+    const std::int64_t copies = copies_of(split, points_of_step(nest_, schedule_, i));
+    copies_.push_back(static_cast<double>(copies * split.vec));
+    accumulators_ *= copies_[i];
+  }
+  reads_.reserve(nest_.inputs.size());
+  for (int k = 0; k < static_cast<int>(nest_.inputs.size()); ++k) {
+    const Operand &input = nest_.inputs[at(k)];
+    reads_.push_back(
+        {fragments(input), vectors(input), shared_taps_of(input), staged_by_refill(k)});
+  }
+}
 
-double WorkItemShape::copies(IndexId i) const {
-  const schedule::Split &split = schedule_.splits[i];
-  return static_cast<double>(copies_of(split, points_of_step(nest_, schedule_, i)) * split.vec);
+double WorkItemShape::staged_by_refill(int input) const {
+  return is_staged(schedule_.fills[at(input)])
+             ? static_cast<double>(schedule::staged_points(nest_, schedule_, input))
+             : 0;
 }
 
 double WorkItemShape::reduced_vector() const {
   return static_cast<double>(vector_width(schedule_) / result_width(nest_, schedule_));
 }
 
-double WorkItemShape::accumulators() const {
-  double count = reduced_vector();
-  for (const IndexId i : output_indices(nest_))
-    count *= copies(i);
-  return count;
-}
-
 double WorkItemShape::fragments(const Operand &operand) const {
-  const std::optional<IndexId> vector = vector_index(schedule_);
-  double count = vector && moves(operand, *vector) ? reduced_vector() : 1;
+  double count = vector_ && moves(operand, *vector_) ? reduced_vector() : 1;
   for (const IndexId i : output_indices(nest_))
     if (moves(operand, i))
       count *= copies(i);
@@ -68,27 +80,25 @@ double WorkItemShape::fragments(const Operand &operand) const {
 }
 
 double WorkItemShape::vectors(const Operand &operand) const {
-  const std::optional<IndexId> vector = vector_index(schedule_);
-  const bool wide = vector && moves(operand, *vector);
-  return fragments(operand) / (wide ? static_cast<double>(schedule_.splits[*vector].vec) : 1);
+  const bool wide = vector_ && moves(operand, *vector_);
+  return fragments(operand) / (wide ? static_cast<double>(schedule_.splits[*vector_].vec) : 1);
 }
 
 double WorkItemShape::read_registers(int input) const {
   constexpr double kRegisterBytes = 4;
-  const Operand &operand = nest_.inputs[at(input)];
   const double bytes =
-      fragments(operand) / vectors(operand) * static_cast<double>(size_bytes(read_type(input)));
+      fragments(input) / vectors(input) * static_cast<double>(size_bytes(read_type(input)));
   return std::ceil(bytes / kRegisterBytes);
 }
 
-double WorkItemShape::steps() const {
+double WorkItemShape::steps_of_block() const {
   double count = 1;
   for (const IndexId i : output_indices(nest_))
     count *= static_cast<double>(schedule_.splits[i].tile / schedule_.splits[i].step());
   return count;
 }
 
-double WorkItemShape::reduced_points() const {
+double WorkItemShape::points_of_reduced() const {
   double count = 1;
   for (const IndexId i : reduced_indices(nest_)) {
     const schedule::Split &split = schedule_.splits[i];
@@ -112,31 +122,37 @@ double WorkItemShape::refills(int input) const {
   return count;
 }
 
-double WorkItemShape::unrolled() const {
+double WorkItemShape::copies_of_reduced() const {
   double count = 1;
   for (const IndexId i : reduced_indices(nest_))
     count *= static_cast<double>(schedule_.splits[i].keep);
   return count;
 }
 
+double WorkItemShape::most_near_copies(int input) const {
+  const Ids<IndexId> outputs = output_indices(nest_);
+  const bool can_be_near = is_staged(schedule_.fills[at(input)]) &&
+                           std::any_of(outputs.begin(), outputs.end(),
+                                       [&](IndexId i) { return schedule_.splits[i].near; });
+  return can_be_near ? kNearCopies : 1;
+}
+
 std::int64_t WorkItemShape::near_copies(int input) const {
-  constexpr std::int64_t kWidth = 4;
-  const nest::Operand &operand = nest_.inputs[at(input)];
-  const std::optional<IndexId> vector = vector_index(schedule_);
-  if (!is_staged(schedule_.fills[at(input)]) || (vector && moves(operand, *vector)))
+  if (!is_staged(schedule_.fills[at(input)]) ||
+      (vector_ && moves(nest_.inputs[at(input)], *vector_)))
     return 1;
   const auto &[source, tile] = place(input);
   std::int64_t width = 1;
   for (const schedule::StageDim &dim : tile.dims) {
     if (dim.stride != 1) {
-      if (dim.stride % kWidth != 0)
+      if (dim.stride % kNearCopies != 0)
         return 1;
       continue;
     }
     const Indexed<IndexId, std::int64_t> &coeff = source.dims[at(dim.dim)].at.coeff;
     for (const IndexId i : output_indices(nest_))
-      if (schedule_.splits[i].near && coeff[i] == 1 && schedule_.splits[i].keep % kWidth == 0)
-        width = kWidth;
+      if (schedule_.splits[i].near && coeff[i] == 1 && schedule_.splits[i].keep % kNearCopies == 0)
+        width = kNearCopies;
     for (const IndexId i : reduced_indices(nest_))
       if (coeff[i] != 0)
         return 1;
@@ -144,9 +160,9 @@ std::int64_t WorkItemShape::near_copies(int input) const {
   return width;
 }
 
-double WorkItemShape::shared_taps(int input) const {
+double WorkItemShape::shared_taps_of(const Operand &input) const {
   double share = 1;
-  for (const nest::Dim &dim : nest_.inputs[at(input)].dims) {
+  for (const nest::Dim &dim : input.dims) {
     std::int64_t step = 0; // of the copies of the first index that has any
     double points = 1, found = 1;
     for (const IndexId i : nest_.indices.ids()) {
@@ -180,13 +196,6 @@ bool WorkItemShape::is_long_loop(int input) const {
          copy_rounds(input) > static_cast<double>(schedule::kMostWrittenRounds);
 }
 
-double WorkItemShape::staged_elems(int input) const {
-  double elems = 1;
-  for (const schedule::StageDim &dim : place(input).tile.dims)
-    elems *= static_cast<double>(dim.range);
-  return elems;
-}
-
 double WorkItemShape::fetched_registers() const {
   double ahead = 0;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
@@ -200,8 +209,8 @@ double WorkItemShape::fetched_registers() const {
 
 double WorkItemShape::tile_registers() const {
   double fewest = accumulators();
-  for (const Operand &input : nest_.inputs)
-    fewest = std::min(fewest, fragments(input));
+  for (const Read &read : reads_)
+    fewest = std::min(fewest, read.fragments);
   return accumulators() + fewest;
 }
 
@@ -236,8 +245,7 @@ double WorkItemShape::body_registers() const {
     if (is_staged(schedule_.fills[k]))
       continue;
     const int input = static_cast<int>(k);
-    registers +=
-        share * unrolled() * vectors(nest_.inputs[k]) * shared_taps(input) * read_registers(input);
+    registers += share * unrolled() * vectors(input) * shared_taps(input) * read_registers(input);
   }
   return registers;
 }
@@ -264,8 +272,18 @@ double WorkItemShape::local_bytes() const {
   return bytes;
 }
 
-double WorkItemShape::resident_blocks() const {
-  const double local = local_bytes();
+double WorkItemShape::resident_blocks() const { return resident_blocks(local_bytes()); }
+
+double WorkItemShape::most_resident_blocks() const {
+  double local = 0;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    local +=
+        schedule_.pipes[k].stages * reads_[k].staged *
+        static_cast<double>(size_bytes(schedule::held_type(nest_, schedule_, static_cast<int>(k))));
+  return resident_blocks(local);
+}
+
+double WorkItemShape::resident_blocks(double local) const {
   const double whole = static_cast<double>(std::max(target_.local_bytes, target_.l1_bytes));
   const double by_local = local > 0 ? std::floor(whole / local) : rates_.unit_blocks;
   const double used = taken_registers() * warps_ * rates_.scheduler_lanes;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/index.h"
@@ -28,31 +29,35 @@ public:
   double extent(IndexId i) const { return static_cast<double>(nest::extent(nest_, i)); }
 
   // Register copies of an output index, vector elements included.
-  double copies(IndexId i) const;
+  double copies(IndexId i) const { return copies_[i]; }
   // Neighbours of a reduced index that a work-item takes as a vector: a reduced point of its own.
   double reduced_vector() const;
   // Accumulators of a work-item.
-  double accumulators() const;
+  double accumulators() const { return accumulators_; }
   // Elements of an operand that a work-item uses per reduced point, and the reads that bring them.
   double fragments(const nest::Operand &operand) const;
+  double fragments(int input) const { return reads_[at(input)].fragments; }
   double vectors(const nest::Operand &operand) const;
+  double vectors(int input) const { return reads_[at(input)].vectors; }
   // Registers that one read of an input brings, as it lies where it is read.
   double read_registers(int input) const;
   // Steps that a block walks one after another.
-  double steps() const;
+  double steps() const { return steps_; }
   // Of one step and one work-item, with the padding of chunks and of lanes.
-  double reduced_points() const;
+  double reduced_points() const { return reduced_points_; }
   // How often a step fills the buffer of an input.
   double refills(int input) const;
   // Reduced points of one body of the innermost loop.
-  double unrolled() const;
+  double unrolled() const { return unrolled_; }
   // Neighbouring register copies of a staged input that a compiler reads as one aligned vector.
   std::int64_t near_copies(int input) const;
+  // No fewer than that, whatever the input's place.
+  double most_near_copies(int input) const;
   // Share of the reads in an unrolled body that stay when equal addresses are read once:
   // neighbouring outputs whose windows overlap.
-  double shared_taps(int input) const;
+  double shared_taps(int input) const { return reads_[at(input)].shared_taps; }
   // Of one refill: elements that the block copies, and how many a work-item copies at once.
-  double staged_elems(int input) const;
+  double staged_elems(int input) const { return reads_[at(input)].staged; }
   double copy_width(int input) const;
   // Of a work-item, and whether they are a loop that is priced as one: shorter ones are priced as
   // rounds that are written out.
@@ -67,6 +72,8 @@ public:
   double available_registers() const;
   double local_bytes() const; // of a block
   double resident_blocks() const;
+  // No fewer than these, whatever the places of inputs.
+  double most_resident_blocks() const;
   double unique_bytes(const nest::Operand &operand) const;
 
 protected:
@@ -76,6 +83,7 @@ protected:
   // Accumulators and all that one unrolled body reads from global memory, as it lies there: a
   // compiler that may have the registers lets all of it be under way before it computes.
   double body_registers() const;
+  double resident_blocks(double local) const; // of so many bytes
   // Offsets of what a work-item copies, where registers hold them.
   double offset_registers() const;
 
@@ -91,7 +99,27 @@ protected:
   double warps_ = 1;
 
 private:
+  // Of an input, what work-items read per reduced point.
+  struct Read {
+    double fragments = 1;
+    double vectors = 1;
+    double shared_taps = 1;
+    double staged = 0; // elements of a refill
+  };
+  double steps_of_block() const;
+  double points_of_reduced() const;
+  double copies_of_reduced() const;
+  double shared_taps_of(const nest::Operand &input) const;
+  double staged_by_refill(int input) const;
+
   const std::vector<InputPlace> &places_; // by input
+  std::optional<IndexId> vector_;
+  Indexed<IndexId, double> copies_; // of outputs
+  double accumulators_ = 1;
+  double steps_ = 1;
+  double reduced_points_ = 1;
+  double unrolled_ = 1;
+  std::vector<Read> reads_; // by input
 };
 
 } // namespace tilefuse::cost
