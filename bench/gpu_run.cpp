@@ -61,8 +61,9 @@ std::vector<Schedule> family_of(const nest::Nest &nest, const Target &target,
   std::vector<Schedule> all;
   if (family != "wgmma" && family != "core" && family != "tf32") {
     all = search::matrix_forms(nest, target);
-    for (Schedule &schedule : search::multiply_add_forms(nest, target))
-      all.push_back(std::move(schedule));
+    search::visit_multiply_adds(
+        nest, target, [](const Schedule &) { return true; },
+        [&](Schedule schedule) { all.push_back(std::move(schedule)); });
     std::erase_if(all, [&](const Schedule &each) { return each.name != family; });
     return all;
   }

@@ -18,7 +18,7 @@ std::vector<Candidate> Searches::candidates(const Nest &nest, std::size_t count)
   if (found_.size() < count || nest_ != nest) {
     nest_ = nest;
     Space space(nest, target_, counts_);
-    found_ = count == 1 ? std::vector<Candidate>{space.best()} : space.all();
+    found_ = space.best(count);
   }
   return {found_.begin(),
           found_.begin() + static_cast<std::ptrdiff_t>(std::min(count, found_.size()))};

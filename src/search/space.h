@@ -45,10 +45,10 @@ public:
   Space(const nest::Nest &nest, const Target &target, cost::LaneCounts &counts,
         const DotOp *dot = nullptr);
 
-  std::vector<Candidate> all(); // best first
-  // The first of these; what cannot be it is left out.
-  Candidate best();
-  // What all() tries block tiles of: register tiles in every order of loops, one step a block.
+  // The best so many, or all there are, best first; others are left out as soon as they are known
+  // not to be among them.
+  std::vector<Candidate> best(std::size_t count);
+  // What is tried in block tiles: register tiles in every order of loops, one step a block.
   std::vector<schedule::Schedule> forms();
 
 private:
@@ -103,6 +103,7 @@ private:
   void try_block_tiles(const schedule::Schedule &schedule);
   void move_innermost(schedule::Schedule &schedule, IndexId index) const;
   void try_tiles(const schedule::Schedule &schedule);
+  void try_tile(const schedule::Schedule &schedule);
   // A sum of products: of matrices, of windows.
   bool multiplies() const { return nest_.comb == program::Comb::Mul; }
   bool has_whole_vectors(IndexId lane, std::int64_t vec) const;
@@ -116,14 +117,17 @@ private:
                                          std::optional<IndexId> index) const;
   void add(schedule::Schedule schedule);
   void add_legal(schedule::Schedule schedule);
-  void keep(Candidate candidate);
+  void keep(const Candidate &candidate);
+  bool can_be_kept(const schedule::Schedule &schedule);
   Candidate priced(schedule::Schedule schedule);
   void try_clusters();
   bool is_beaten(const Candidate &tile) const;
   bool beats_multiply_adds() const;
   void try_multiply_adds();
-  void collect_dots(bool needs_best_only);
-  std::vector<Candidate> ranked(bool needs_best_only);
+  void collect_dots();
+  std::vector<Candidate> ranked(std::size_t most);
+  bool keeps_few() const;
+  bool is_full() const { return found_.size() >= most_; }
   void sort();
 
   const nest::Nest &nest_;
@@ -136,8 +140,10 @@ private:
   std::optional<IndexId> rest_;           // the longest of the others
   std::vector<Candidate> register_tiles_; // the smallest block of each
   std::vector<Candidate> found_;
-  bool keeps_few_ = false;                                     // of found_ the best, sorted
-  std::optional<Candidate> tiles_best_;                        // of the block tiles under way
+  std::size_t most_ = std::numeric_limits<std::size_t>::max(); // that found_ keeps, the best of
+                                                               // all, sorted
+  bool left_out_ = false;                                      // something that was priced or not
+  std::vector<Candidate> tried_;                               // of the block tiles under way
   double elsewhere_ = std::numeric_limits<double>::infinity(); // seconds of the best that other
                                                                // dot products reach
   cost::LaneCounts &counts_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/index.h"
@@ -23,8 +24,10 @@ namespace {
 
 using schedule::Schedule;
 
-constexpr double kCertain = 0.999;      // of a bound, in spite of rounding
-constexpr std::size_t kFew = 4;         // that a search for the best keeps
+constexpr double kCertain = 0.999; // of a bound, in spite of rounding
+constexpr std::size_t kFew = 4;    // that a search for the best keeps
+constexpr std::size_t kMany = 100; // more are not kept apart from all others
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kVectorTiles = 6; // of each form: their block tiles are searched
 
 // Doublings of `step` up to a whole `extent`, the last one covering it, and equal shares of the
@@ -198,8 +201,6 @@ std::vector<Schedule> Space::orders(const Schedule &schedule) const {
 }
 
 void Space::try_block_tiles(const Schedule &schedule) {
-  if (target_.lanes == LaneKind::WorkItem)
-    return add(schedule);
   for (const Schedule &ordered : orders(schedule))
     try_tiles(ordered);
 }
@@ -211,7 +212,7 @@ void Space::try_tiles(const Schedule &schedule) {
     const std::vector<std::int64_t> all = tile_choices(schedule, index);
     return std::vector<std::int64_t>{all.front(), all.back()};
   };
-  tiles_best_.reset();
+  tried_.clear();
   Schedule next = schedule;
   for (std::int64_t lane : ends(lane_))
     for (std::int64_t pixel : ends(pixel_))
@@ -222,11 +223,24 @@ void Space::try_tiles(const Schedule &schedule) {
           next.splits[*pixel_].tile = pixel;
         if (row_)
           next.splits[*row_].tile = row;
-        add(next);
+        try_tile(next);
       }
   for (const std::optional<IndexId> index : {pixel_, lane_, row_, pixel_, rest_, row_})
-    if (index && extent(*index) > 1 && tiles_best_)
-      improve(tiles_best_->schedule, *index);
+    if (index && extent(*index) > 1 && !tried_.empty())
+      improve(std::min_element(tried_.begin(), tried_.end(), is_sooner)->schedule, *index);
+}
+
+// One way leads to some tiles again: these are kept again, at the price that they had.
+void Space::try_tile(const Schedule &schedule) {
+  const auto known = std::find_if(tried_.begin(), tried_.end(), [&](const Candidate &candidate) {
+    return candidate.schedule.splits == schedule.splits;
+  });
+  if (known != tried_.end())
+    return keep(*known);
+  if (illegal(nest_, schedule, target_))
+    return;
+  tried_.push_back(priced(schedule));
+  keep(tried_.back());
 }
 
 // Reduced indices that are dealt over lanes; on a CPU in every tile of the rows.
@@ -244,7 +258,7 @@ void Space::improve(Schedule best, IndexId index) {
   for (std::int64_t tile : tile_choices(best, index)) {
     best.splits[index].tile = tile;
     if (tile != had)
-      add(best);
+      try_tile(best);
   }
 }
 
@@ -254,24 +268,27 @@ void Space::add(Schedule schedule) {
     add_legal(std::move(schedule));
 }
 
-void Space::add_legal(Schedule schedule) {
-  Candidate candidate = priced(std::move(schedule));
-  if (!tiles_best_ || is_sooner(candidate, *tiles_best_))
-    tiles_best_ = candidate;
-  keep(std::move(candidate));
-}
+void Space::add_legal(Schedule schedule) { keep(priced(std::move(schedule))); }
 
-void Space::keep(Candidate candidate) {
-  if (!keeps_few_) {
-    found_.push_back(std::move(candidate));
+void Space::keep(const Candidate &candidate) {
+  if (most_ == kAll) {
+    found_.push_back(candidate);
     return;
   }
-  const auto place = std::upper_bound(found_.begin(), found_.end(), candidate, is_sooner);
-  if (place == found_.end() && found_.size() >= kFew)
+  left_out_ = left_out_ || is_full();
+  if (is_full() && !is_sooner(candidate, found_.back()))
     return;
-  found_.insert(place, std::move(candidate));
-  if (found_.size() > kFew)
+  if (is_full())
     found_.pop_back();
+  found_.insert(std::upper_bound(found_.begin(), found_.end(), candidate, is_sooner), candidate);
+}
+
+// Whether a form of work-items may be among those that are kept.
+bool Space::can_be_kept(const Schedule &schedule) {
+  const bool can_be = !is_full() || kCertain * cost::least_seconds(nest_, schedule, target_) <
+                                        found_.back().estimate.seconds;
+  left_out_ = left_out_ || !can_be;
+  return can_be;
 }
 
 // Of a legal schedule that copies plainly, with the copies it is to make.
@@ -384,23 +401,34 @@ bool Space::is_beaten(const Candidate &tile) const {
 }
 
 // Of all dot products, the fastest first: what they find lets much of the others be left out.
-void Space::collect_dots(bool needs_best_only) {
+void Space::collect_dots() {
   std::vector<Space> spaces = with_dots();
   std::vector<std::vector<Candidate>> found(spaces.size());
   for (std::size_t i = spaces.size(); i-- > 0;) {
     spaces[i].elsewhere_ = elsewhere_;
-    found[i] = spaces[i].ranked(needs_best_only);
+    found[i] = spaces[i].ranked(most_);
     if (!found[i].empty())
       elsewhere_ = std::min(elsewhere_, found[i].front().estimate.seconds);
   }
   for (std::vector<Candidate> &of_dot : found)
-    for (Candidate &candidate : of_dot)
-      keep(std::move(candidate));
+    for (const Candidate &candidate : of_dot)
+      keep(candidate);
 }
 
-std::vector<Candidate> Space::all() { return ranked(false); }
+bool Space::keeps_few() const { return most_ == kFew; }
 
-Candidate Space::best() { return std::move(ranked(true).front()); }
+// Of several, some may be there twice: where too few are left of those kept for that, all are kept.
+std::vector<Candidate> Space::best(std::size_t count) {
+  const bool keeps_many = target_.lanes == LaneKind::WorkItem && count <= kMany;
+  if (count > 1 && !keeps_many)
+    return ranked(kAll);
+  std::vector<Candidate> found = ranked(count == 1 ? kFew : count + count / 4 + kFew);
+  if (found.size() < count && left_out_)
+    return Space(nest_, target_, counts_, dot_).ranked(kAll);
+  found.erase(found.begin() + static_cast<std::ptrdiff_t>(std::min(count, found.size())),
+              found.end());
+  return found;
+}
 
 // Whether a matrix instruction takes less than all multiply-adds would at their peak.
 bool Space::beats_multiply_adds() const {
@@ -413,9 +441,11 @@ bool Space::beats_multiply_adds() const {
 }
 
 void Space::try_multiply_adds() {
-  const bool can_skip = keeps_few_ && target_.lanes == LaneKind::Vector;
+  const bool can_skip = keeps_few() && target_.lanes == LaneKind::Vector;
   for_each_register_tile([&](const Candidate &tile) {
-    if (!can_skip || !is_beaten(tile))
+    if (target_.lanes == LaneKind::WorkItem)
+      keep(tile);
+    else if (!can_skip || !is_beaten(tile))
       try_block_tiles(tile.schedule);
   });
   if (target_.lanes == LaneKind::WorkItem && !multiplies())
@@ -423,17 +453,19 @@ void Space::try_multiply_adds() {
   if (dot_ == nullptr)
     try_rows();
   if (target_.lanes == LaneKind::WorkItem)
-    for (Schedule &schedule : multiply_add_forms(nest_, target_))
-      add_legal(std::move(schedule));
+    visit_multiply_adds(
+        nest_, target_, [&](const Schedule &schedule) { return can_be_kept(schedule); },
+        [&](Schedule schedule) { add_legal(std::move(schedule)); });
 }
 
-std::vector<Candidate> Space::ranked(bool needs_best_only) {
-  keeps_few_ = needs_best_only;
-  collect_dots(needs_best_only);
+std::vector<Candidate> Space::ranked(std::size_t most) {
+  most_ = most;
+  left_out_ = false;
+  collect_dots();
   if (target_.lanes == LaneKind::WorkItem)
     for (Schedule &schedule : matrix_forms(nest_, target_))
       add_legal(std::move(schedule));
-  if (!keeps_few_ || !beats_multiply_adds())
+  if (!keeps_few() || !beats_multiply_adds())
     try_multiply_adds();
   if (found_.empty() && dot_ == nullptr)
     add(schedule::scalar_schedule(nest_));

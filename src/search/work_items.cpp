@@ -37,48 +37,58 @@ FormSizes turned(FormSizes sizes) {
 
 // Whether another index than those of the filter, or of a depthwise layer those that both share, is
 // fastest in the result, or a tap is.
-bool has_channels_apart(const nest::Nest &nest) {
-  const std::optional<schedule::Roles> roles = schedule::roles_of(nest);
+bool has_channels_apart(const nest::Nest &nest, const schedule::Roles &roles) {
   const std::optional<nest::IndexId> fastest = schedule::fastest_in_result(nest);
-  if (!roles || !fastest || nest::flat(nest.out, nest.indices.size()).coeff[*fastest] != 1)
+  if (!fastest || nest::flat(nest.out, nest.indices.size()).coeff[*fastest] != 1)
     return false;
   const std::vector<nest::IndexId> &channels =
-      roles->channels.empty() ? roles->shared : roles->channels;
+      roles.channels.empty() ? roles.shared : roles.channels;
   return std::find(channels.begin(), channels.end(), *fastest) == channels.end() ||
          nest::extent(nest, *fastest) <= kMostTaps;
 }
 
 class Forms {
 public:
-  Forms(const nest::Nest &nest, const Target &target)
-      : nest_(nest), target_(target), lies_apart_(has_channels_apart(nest)) {}
+  using Wanted = std::function<bool(const Schedule &)>;
+  using Visit = std::function<void(Schedule)>;
+  Forms(const nest::Nest &nest, const schedule::Roles &roles, const Target &target,
+        const Wanted &is_wanted, const Visit &visit)
+      : nest_(nest), roles_(roles), target_(target), start_(search::form_start(nest, roles)),
+        is_wanted_(is_wanted), visit_(visit), lies_apart_(has_channels_apart(nest, roles)) {
+    for (const DotRate &rate : target.dots)
+      if (with_dots(nest, *rate.op, start_.schedule))
+        dots_.push_back(rate.op);
+  }
 
   void add(std::string_view name, const FormSizes &sizes) {
-    search::NamedSchedule named = search::form(name, nest_, target_, sizes);
-    if (!named.schedule)
+    std::optional<Schedule> schedule = search::form(name, nest_, target_, start_, sizes);
+    if (!schedule)
       return;
-    add_dots(*named.schedule);
-    add_new(std::move(*named.schedule));
+    add_dots(*schedule);
+    add_new(*std::move(schedule));
   }
   void add_products();
   void add_product(const FormSizes &sizes);
   std::vector<std::int64_t> next_keeps() const;
   void add_streams();
   void add_direct();
-  std::vector<Schedule> take() { return std::move(found_); }
 
 private:
   bool is_new(const Schedule &schedule);
   void add_new(Schedule schedule) {
-    if (is_new(schedule) && !illegal(nest_, schedule, target_))
-      found_.push_back(std::move(schedule));
+    if (is_wanted_(schedule) && is_new(schedule) && !illegal(nest_, schedule, target_))
+      visit_(std::move(schedule));
   }
   void add_dots(const Schedule &schedule);
 
   const nest::Nest &nest_;
+  const schedule::Roles &roles_;
   const Target &target_;
+  const search::FormStart start_;
+  std::vector<const DotOp *> dots_; // that the nest can be computed with
+  const Wanted &is_wanted_;
+  const Visit &visit_;
   const bool lies_apart_;
-  std::vector<Schedule> found_;
   std::unordered_map<std::size_t, std::vector<Schedule>> seen_; // by hash, illegal ones too
 };
 
@@ -111,12 +121,10 @@ bool Forms::is_new(const Schedule &schedule) {
 
 // The same by dot products, what is staged also read in place.
 void Forms::add_dots(const Schedule &schedule) {
-  for (const DotRate &rate : target_.dots) {
-    const std::optional<Schedule> dots = with_dots(nest_, *rate.op, schedule);
-    if (!dots)
-      continue;
-    add_new(*dots);
-    Schedule in_place = *dots;
+  for (const DotOp *dot : dots_) {
+    const Schedule dots = *with_dots(nest_, *dot, schedule);
+    add_new(dots);
+    Schedule in_place = dots;
     for (std::size_t k = 0; k < in_place.fills.size(); ++k)
       if (in_place.fills[k] == schedule::Fill::Local) {
         in_place.fills[k] = schedule::Fill::Direct;
@@ -172,10 +180,9 @@ void Forms::add_product(const FormSizes &sizes) {
 // Copies of a second channel index, which in a gradient by the filter is a tap: its copies read the
 // same pixels shifted.
 std::vector<std::int64_t> Forms::next_keeps() const {
-  const std::optional<schedule::Roles> roles = schedule::roles_of(nest_);
-  if (!roles || roles->channels.size() < 2)
+  if (roles_.channels.size() < 2)
     return {};
-  const std::int64_t extent = nest::extent(nest_, roles->channels[1]);
+  const std::int64_t extent = nest::extent(nest_, roles_.channels[1]);
   return extent <= kMostTaps ? std::vector<std::int64_t>{extent} : std::vector<std::int64_t>{2, 4};
 }
 
@@ -233,12 +240,16 @@ std::vector<Schedule> matrix_forms(const nest::Nest &nest, const Target &target)
   return all;
 }
 
-std::vector<Schedule> multiply_add_forms(const nest::Nest &nest, const Target &target) {
-  Forms forms(nest, target);
+void visit_multiply_adds(const nest::Nest &nest, const Target &target,
+                         const std::function<bool(const Schedule &)> &is_wanted,
+                         const std::function<void(Schedule)> &visit) {
+  const std::optional<schedule::Roles> roles = schedule::roles_of(nest);
+  if (!roles)
+    return;
+  Forms forms(nest, *roles, target, is_wanted, visit);
   forms.add_products();
   forms.add_streams();
   forms.add_direct();
-  return forms.take();
 }
 
 } // namespace tilefuse::search

@@ -6,10 +6,15 @@
 #include <thread>
 
 #include "base/random.h"
+#include "cost/gpu/work_item_model.h"
+#include "cost/model.h"
 #include "nest/products.h"
 #include "schedule/legal.h"
 #include "schedule/members.h"
+#include "schedule/staging.h"
+#include "search/forms/copies.h"
 #include "search/pick.h"
+#include "search/work_items.h"
 #include "target/rows.h"
 
 namespace tilefuse {
@@ -293,6 +298,63 @@ TEST(Space, TheBestAloneIsTheFirstOfAll) {
       EXPECT_EQ(best.schedule, first.schedule) << nest::to_text(nest) << row;
       EXPECT_EQ(best.estimate.seconds, first.estimate.seconds);
     }
+  }
+}
+
+// Nor are schedules that it leaves out when it is asked for some among these.
+TEST(Space, TheBestOfWorkItemsAreTheFirstOfAll) {
+  Random random(21);
+  for (int i = 0; i < 4; ++i) {
+    const nest::Nest nest = random_convolution(random);
+    for (const char *row : {"cuda_sm90", "opencl_nvidia"}) {
+      const Target target = testing::target_row(row);
+      const std::vector<search::Candidate> all = search::candidates(nest, target, 4096);
+      for (const std::size_t count : {1, 64}) {
+        const std::vector<search::Candidate> best = search::candidates(nest, target, count);
+        ASSERT_EQ(best.size(), std::min(count, all.size()));
+        for (std::size_t k = 0; k < best.size(); ++k) {
+          EXPECT_EQ(best[k].schedule, all[k].schedule) << nest::to_text(nest) << row;
+          EXPECT_EQ(best[k].estimate.seconds, all[k].estimate.seconds);
+        }
+      }
+    }
+  }
+}
+
+// By which a search leaves forms out unpriced.
+TEST(Space, FormsTakeNoLessThanTheirLeastTime) {
+  Random random(22);
+  for (int i = 0; i < 6; ++i) {
+    const nest::Nest nest = random_convolution(random);
+    for (const char *row : {"cuda_sm90", "opencl_gpu"}) {
+      const Target target = testing::target_row(row);
+      const auto is_wanted = [](const schedule::Schedule &) { return true; };
+      search::visit_multiply_adds(nest, target, is_wanted, [&](schedule::Schedule schedule) {
+        const double least = cost::least_seconds(nest, schedule, target);
+        ASSERT_FALSE(search::assign_copies(nest, schedule, target));
+        EXPECT_LE(least * 0.999, cost::predict(nest, schedule, target).seconds)
+            << schedule::to_text(nest, schedule);
+      });
+    }
+  }
+}
+
+// Without a tile that is laid out its points are known.
+TEST(Space, PointsOfStagedTilesAreThoseOfTheirRanges) {
+  Random random(23);
+  for (int i = 0; i < 4; ++i) {
+    const nest::Nest nest = random_convolution(random);
+    for (const char *row : {"cuda_sm90", "cpu_avx2"})
+      for (const search::Candidate &one : search::candidates(nest, testing::target_row(row), 4096))
+        for (int input = 0; input < 2; ++input) {
+          if (has_core(one.schedule) || !is_staged(one.schedule.fills[at(input)]))
+            continue;
+          std::int64_t points = 1;
+          for (const schedule::StageDim &dim : stage_tile(nest, one.schedule, input).dims)
+            points *= dim.range;
+          EXPECT_EQ(staged_points(nest, one.schedule, input), points)
+              << schedule::to_text(nest, one.schedule);
+        }
   }
 }
 

@@ -137,10 +137,18 @@ NamedSchedule form(std::string_view name, const Nest &nest, const Target &target
     return {{}, fmt::format("{} needs a sum of products of two inputs", name)};
   if (!algorithm.fits(*roles, nest))
     return {{}, fmt::format("{} needs {}", name, algorithm.need)};
-  FmaForm builder(nest, target, *roles, sizes);
+  return {form(name, nest, target, form_start(nest, *roles), sizes), {}};
+}
+
+std::optional<Schedule> form(std::string_view name, const Nest &nest, const Target &target,
+                             const FormStart &start, const FormSizes &sizes) {
+  const Algorithm &algorithm = known(name);
+  if (!algorithm.fits(start.roles, nest))
+    return std::nullopt;
+  FmaForm builder(nest, target, start, sizes);
   Schedule schedule = algorithm.build(builder);
   schedule.name = algorithm.name;
-  return {std::move(schedule), {}};
+  return schedule;
 }
 
 NamedSchedule named_schedule(std::string_view name, const Nest &nest, const Target &target) {

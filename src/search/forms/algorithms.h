@@ -44,8 +44,11 @@ namespace tilefuse::search {
 std::vector<std::string> algorithm_names();
 // The algorithm with its usual sizes, legal on the target. Error{Unsupported} for an unknown name.
 NamedSchedule named_schedule(std::string_view name, const Nest &nest, const Target &target);
-// The same with other sizes, for a search. Not checked for legality.
+// The same with other sizes. Not checked for legality.
 NamedSchedule form(std::string_view name, const Nest &nest, const Target &target,
                    const FormSizes &sizes);
+// The same for a search, which tries many sizes of a nest; nothing where the algorithm does not fit.
+std::optional<Schedule> form(std::string_view name, const Nest &nest, const Target &target,
+                             const FormStart &start, const FormSizes &sizes);
 
 } // namespace tilefuse::search

@@ -39,34 +39,41 @@ void put_taps_last(const Nest &nest, std::vector<IndexId> &indices) {
 
 } // namespace
 
-FmaForm::FmaForm(const Nest &nest, const Target &target, const Roles &roles, const FormSizes &sizes)
-    : nest_(nest), target_(target), roles_(roles), sizes_(sizes), schedule_(scalar_schedule(nest)) {
-  put_taps_last(nest, roles_.channels);
-  put_taps_last(nest, roles_.pixels);
-  schedule_.lanes = LaneKind::WorkItem;
-  order_loops();
+// Outputs by falling stride of the result, so that neighbouring work-items store to neighbours.
+FormStart form_start(const Nest &nest, const Roles &roles) {
+  FormStart start{roles, nest::flat(nest.out, nest.indices.size()), scalar_schedule(nest)};
+  put_taps_last(nest, start.roles.channels);
+  put_taps_last(nest, start.roles.pixels);
+  start.schedule.lanes = LaneKind::WorkItem;
+  std::vector<IndexId> &order = start.schedule.order;
+  std::stable_sort(order.begin(), order.begin() + nest.output_indices, [&](IndexId a, IndexId b) {
+    return std::llabs(start.out.coeff[a]) > std::llabs(start.out.coeff[b]);
+  });
+  std::copy(roles.depth.begin(), roles.depth.end(), order.begin() + nest.output_indices);
+  std::copy(roles.taps.begin(), roles.taps.end(),
+            order.end() - static_cast<std::ptrdiff_t>(roles.taps.size()));
+  return start;
+}
+
+FmaForm::FmaForm(const Nest &nest, const Target &target, const FormStart &start,
+                 const FormSizes &sizes)
+    : nest_(nest), target_(target), roles_(start.roles), out_(start.out), sizes_(sizes),
+      schedule_(start.schedule) {
+  if (sizes_.turned)
+    turn();
 }
 
 bool FmaForm::constant_filter() const { return nest_.inputs[at(roles_.filter)].constant; }
 
-// Outputs by falling stride of the result, so that neighbouring work-items store to neighbours, or
-// where it is turned the channels last.
-void FmaForm::order_loops() {
-  const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
-  std::stable_sort(
-      schedule_.order.begin(), schedule_.order.begin() + nest_.output_indices,
-      [&](IndexId a, IndexId b) { return std::llabs(out.coeff[a]) > std::llabs(out.coeff[b]); });
+// The channels are the last of the outputs.
+void FmaForm::turn() {
   const std::vector<IndexId> &channels = roles_.channels.empty() ? roles_.shared : roles_.channels;
-  if (sizes_.turned && !channels.empty()) {
-    const auto end = schedule_.order.begin() + nest_.output_indices;
-    const auto channel = std::find(schedule_.order.begin(), end, channels.front());
-    std::rotate(channel, channel + 1, end);
-    schedule_.store = schedule::Store::Local;
-  }
-  std::copy(roles_.depth.begin(), roles_.depth.end(),
-            schedule_.order.begin() + nest_.output_indices);
-  std::copy(roles_.taps.begin(), roles_.taps.end(),
-            schedule_.order.end() - static_cast<std::ptrdiff_t>(roles_.taps.size()));
+  if (channels.empty())
+    return;
+  const auto end = schedule_.order.begin() + nest_.output_indices;
+  const auto channel = std::find(schedule_.order.begin(), end, channels.front());
+  std::rotate(channel, channel + 1, end);
+  schedule_.store = schedule::Store::Local;
 }
 
 // The factor of at most `most`, and at least half of it, that wastes least of `count`.
@@ -273,16 +280,15 @@ Schedule FmaForm::first_layer() {
 Schedule FmaForm::depthwise() {
   keep_pixels();
   std::vector<IndexId> indices = roles_.shared;
-  const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
   for (const IndexId i : indices)
-    if (out.coeff[i] == 1) {
+    if (out_.coeff[i] == 1) {
       split(i).vec = sizes_.channel_vec;
       while (extent(i) % split(i).vec != 0)
         split(i).vec /= 2;
       if (constant_filter() && split(i).vec > 1)
         schedule_.fills[at(roles_.filter)] = Fill::Packed;
     }
-  if (!sizes_.turned && !roles_.pixels.empty() && out.coeff[roles_.pixels.front()] == 1) {
+  if (!sizes_.turned && !roles_.pixels.empty() && out_.coeff[roles_.pixels.front()] == 1) {
     split(roles_.pixels.front()).keep = 1;
     indices = roles_.pixels;
   } else {

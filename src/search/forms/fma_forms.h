@@ -30,10 +30,19 @@ struct FormSizes {
   friend bool operator==(const FormSizes &, const FormSizes &) = default;
 };
 
+// What all forms of a nest begin with.
+struct FormStart {
+  schedule::Roles roles; // taps that are fastest in the result come behind an index of many points
+  nest::Linear out;      // where results lie
+  schedule::Schedule schedule; // of work-items, loops in order, nothing split
+};
+FormStart form_start(const nest::Nest &nest, const schedule::Roles &roles);
+
 // Builds one schedule of a nest whose indices play known roles: one call of a builder, once.
 class FmaForm {
 public:
-  FmaForm(const nest::Nest &nest, const Target &target, const schedule::Roles &roles,
+  // Keeps references.
+  FmaForm(const nest::Nest &nest, const Target &target, const FormStart &start,
           const FormSizes &sizes);
 
   schedule::Schedule direct(bool cached);
@@ -48,7 +57,7 @@ private:
   std::int64_t extent(nest::IndexId i) const { return nest_.indices[i].extent; }
   schedule::Split &split(nest::IndexId i) { return schedule_.splits[i]; }
 
-  void order_loops();
+  void turn();
   std::int64_t fitted(std::int64_t count, std::int64_t most) const;
   void keep_pixels();
   void lanes_over(const std::vector<nest::IndexId> &indices, std::int64_t lanes);
@@ -62,7 +71,8 @@ private:
 
   const nest::Nest &nest_;
   const Target &target_;
-  schedule::Roles roles_;
+  const schedule::Roles &roles_;
+  const nest::Linear &out_;
   FormSizes sizes_;
   schedule::Schedule schedule_;
 };
