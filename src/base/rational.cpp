@@ -42,6 +42,8 @@ Terms lowest(Wide num, Wide den) {
     throw Error(ErrorCode::Limit, "division by zero in a subscript");
   if (den < 0)
     num = -num, den = -den;
+  if (den == 1)
+    return {narrow(num), 1};
   const Wide divisor = gcd(num, den);
   return {narrow(num / divisor), narrow(den / divisor)};
 }
