@@ -35,6 +35,8 @@ std::int64_t inverse_mod(std::int64_t a, std::int64_t m) {
 
 // to += factor * from
 void add_multiple(Column &to, std::int64_t factor, const Column &from) {
+  if (factor == 0)
+    return;
   for (std::size_t i = 0; i < to.size(); ++i)
     to[i] = checked_add(to[i], checked_mul(factor, from[i]));
 }
@@ -101,8 +103,6 @@ std::optional<std::size_t> eliminate(std::vector<Column> &columns, Column &entri
 // Keeps the points at which the form is an integer; false when there are none.
 bool restrict_to(Lattice &lattice, const program::Affine &form) {
   Congruence at = on_lattice(form, lattice);
-  if (at.den == 1)
-    return true;
   const std::optional<std::size_t> pivot = eliminate(lattice.basis, at.coeff, 0);
   if (!pivot)
     return at.constant == 0;
@@ -147,6 +147,8 @@ std::optional<Lattice> integral_points(std::span<const program::Affine> forms, s
   for (std::size_t j = 0; j < n; ++j)
     lattice.basis[j][j] = 1;
   for (const program::Affine &form : forms) {
+    if (common_denominator(form) == 1)
+      continue; // an integer at all of them
     if (!restrict_to(lattice, form))
       return std::nullopt;
     to_hermite(lattice.basis);
