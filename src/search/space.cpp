@@ -237,11 +237,12 @@ Schedule Space::base() const {
   std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest_.output_indices,
                    [&](IndexId a, IndexId b) { return place(a) < place(b); });
   // The longest run of an input's memory is walked innermost.
-  std::stable_sort(schedule.order.begin() + nest_.output_indices, schedule.order.end(),
-                   [&](IndexId a, IndexId b) {
-                     const nest::Linear in = nest::flat(nest_.inputs[0], nest_.indices.size());
-                     return std::llabs(in.coeff[a]) > std::llabs(in.coeff[b]);
-                   });
+  if (!nest_.inputs.empty()) {
+    const nest::Linear in = nest::flat(nest_.inputs[0], nest_.indices.size());
+    std::stable_sort(
+        schedule.order.begin() + nest_.output_indices, schedule.order.end(),
+        [&](IndexId a, IndexId b) { return std::llabs(in.coeff[a]) > std::llabs(in.coeff[b]); });
+  }
   if (vector)
     avoid_shared_taps(schedule);
   if ((vector || nest_.inputs.size() == 1 || program::compares(nest_.comb)) &&

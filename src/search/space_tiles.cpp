@@ -77,8 +77,9 @@ std::int64_t Space::register_need(const Schedule &schedule) const {
   std::int64_t fewest = accumulators;
   for (const nest::Operand &input : nest_.inputs) {
     std::int64_t fragments = 1;
+    const nest::Linear in = nest::flat(input, nest_.indices.size());
     for (const IndexId i : output_indices(nest_))
-      if (nest::flat(input, nest_.indices.size()).coeff[i] != 0)
+      if (in.coeff[i] != 0)
         fragments *= schedule.splits[i].keep;
     fewest = std::min(fewest, fragments);
   }
@@ -113,6 +114,7 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
   const std::int64_t budget =
       takes_rows() ? dot_->registers : (vector ? target_.vector_registers : 24);
   const std::int64_t most_lanes = lane_ && (vector || !pixel_) ? 4 : 1;
+  const Schedule start = base();
   for (std::int64_t keep_lane = 1; keep_lane <= most_lanes; ++keep_lane) {
     if (lane_ && (keep_lane - 1) * lanes >= extent(*lane_))
       break;
@@ -120,7 +122,7 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
       for (std::int64_t keep = 1; keep <= 14; ++keep) {
         if (keep > 1 && (!pixel_ || keep > extent(*pixel_)))
           break;
-        Schedule schedule = base();
+        Schedule schedule = start;
         if (lane_)
           schedule.splits[*lane_] = {keep_lane * lanes, keep_lane, lanes};
         if (pixel_ && points > 0)
