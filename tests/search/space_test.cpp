@@ -286,6 +286,24 @@ nest::Nest random_convolution(Random &random) {
       "c_filter"_a = is_depthwise ? "" : fmt::format("c:{}*{}, ", c, t * t)));
 }
 
+// A product of bytes, which dot products take four at a time.
+nest::Nest random_product_of_bytes(Random &random) {
+  using namespace fmt::literals;
+  const std::int64_t m = random.between(1, 200), p = random.between(1, 400);
+  const std::int64_t c = 4 * random.between(1, 40);
+  return nest::parse_nest(fmt::format(
+      R"(nest gemm {{
+    index m {m}, p {p} | c {c}
+    slot 0 i8 {data}, 1 i8 {filter}, 2 i32 {result}
+    acc i32 = sum mul
+    in 0 + 0 [p:{p}*{c}, c:{c}*1]
+    in 1 + 0 const [m:{m}*{c}, c:{c}*1]
+    out 2 + 0 [m:{m}*1, p:{p}*{m}]
+    post acc
+  }})",
+      "m"_a = m, "p"_a = p, "c"_a = c, "data"_a = p * c, "filter"_a = m * c, "result"_a = m * p));
+}
+
 // What the search leaves out when it is asked for the best alone is not the best.
 TEST(Space, TheBestAloneIsTheFirstOfAll) {
   Random random(20);
@@ -304,8 +322,9 @@ TEST(Space, TheBestAloneIsTheFirstOfAll) {
 // Nor are schedules that it leaves out when it is asked for some among these.
 TEST(Space, TheBestOfWorkItemsAreTheFirstOfAll) {
   Random random(21);
-  for (int i = 0; i < 4; ++i) {
-    const nest::Nest nest = random_convolution(random);
+  for (int i = 0; i < 6; ++i) {
+    const nest::Nest nest =
+        i % 3 < 2 ? random_convolution(random) : random_product_of_bytes(random);
     for (const char *row : {"cuda_sm90", "opencl_nvidia"}) {
       const Target target = testing::target_row(row);
       const std::vector<search::Candidate> all = search::candidates(nest, target, 4096);
@@ -324,12 +343,15 @@ TEST(Space, TheBestOfWorkItemsAreTheFirstOfAll) {
 // By which a search leaves forms out unpriced.
 TEST(Space, FormsTakeNoLessThanTheirLeastTime) {
   Random random(22);
-  for (int i = 0; i < 6; ++i) {
-    const nest::Nest nest = random_convolution(random);
-    for (const char *row : {"cuda_sm90", "opencl_gpu"}) {
+  int dots = 0;
+  for (int i = 0; i < 9; ++i) {
+    const nest::Nest nest =
+        i % 3 < 2 ? random_convolution(random) : random_product_of_bytes(random);
+    for (const char *row : {"cuda_sm90", "opencl_gpu", "opencl_nvidia"}) {
       const Target target = testing::target_row(row);
       const auto is_wanted = [](const schedule::Schedule &) { return true; };
       search::visit_multiply_adds(nest, target, is_wanted, [&](schedule::Schedule schedule) {
+        dots += schedule.dot != nullptr ? 1 : 0;
         const double least = cost::least_seconds(nest, schedule, target);
         ASSERT_FALSE(search::assign_copies(nest, schedule, target));
         EXPECT_LE(least * 0.999, cost::predict(nest, schedule, target).seconds)
@@ -337,6 +359,7 @@ TEST(Space, FormsTakeNoLessThanTheirLeastTime) {
       });
     }
   }
+  EXPECT_GT(dots, 0);
 }
 
 // Without a tile that is laid out its points are known.
