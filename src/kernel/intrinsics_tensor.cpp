@@ -17,7 +17,6 @@ constexpr std::int64_t kSwizzleRows = 8;
 constexpr int kMaxPending = 7;
 constexpr int kLeastRegisters = 24;
 constexpr int kMostRegisters = 240;
-constexpr std::int64_t kTurnedBytes = 128;                   // rows of a turned operand
 constexpr std::int64_t kMostLines = (1 << 18) - kChunkBytes; // bytes that a descriptor holds
 constexpr std::int64_t kMaxArrivals = (1 << 20) - 1;
 constexpr std::int64_t kMaxDistance = std::int64_t{1} << 40; // elements, in the text
@@ -188,9 +187,8 @@ Operands wgmma_operands(Wgmma &wgmma) {
 std::string laid_rule(int row_bytes, std::int64_t panel, std::int64_t lines, std::int64_t size) {
   if (row_bytes != 32 && row_bytes != 64 && row_bytes != 128)
     return fmt::format("wgmma needs rows of 32, 64 or 128 bytes; got {}", row_bytes);
-  if (panel < 0 || (panel != 0 && (size != 2 || row_bytes != kTurnedBytes)))
-    return fmt::format("a turned operand of wgmma needs a type of 2 bytes in rows of {}",
-                       kTurnedBytes);
+  if (panel < 0 || (panel != 0 && size != 2))
+    return "a turned operand of wgmma needs a type of 2 bytes";
   const bool are_apart = is_within(lines * size, kSwizzleRows * row_bytes, kMostLines) &&
                          lines * size % row_bytes == 0;
   return lines == 0 || (panel == 0 && are_apart)

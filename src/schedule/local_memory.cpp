@@ -16,6 +16,7 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/result_tile.h"
 #include "schedule/staging.h"
+#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/tile_sums.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -56,6 +57,8 @@ Buffers stages(const Nest &nest, const Schedule &schedule) {
 std::int64_t side_elems(const Gemm &gemm, int input) {
   if (input == gemm.roles.data && halo_stages(gemm.schedule) > 0)
     return halo_stages(gemm.schedule) * window_elems(gemm);
+  if (input == gemm.roles.filter && gemm.halo.taps > 1)
+    return step_stages(gemm.schedule) * (gemm.tile.columns / halo_columns(gemm)) * halo_elems(gemm);
   const CoreSideTile side = core_side_tile(gemm.roles, gemm.tile, input);
   return step_stages(gemm.schedule) * side.rows * side.elems *
          (input == gemm.roles.data ? gemm.tile.spread : 1);

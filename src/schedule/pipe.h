@@ -5,6 +5,7 @@
 //   stage  0 at c transposed stages 2 width 4     work-items copy, two buffers
 //   stage  1 at c cp_async stages 3               asynchronous copies, three
 //   pipe   0 halo tma stages 3                    windows of all taps, by tensor copies
+//   pipe   1 step_halo tma stages 4               a step's rows, and those its taps read beside
 //   pipe   1 resident tma                         the whole filter, copied once
 //   pipe   extra tma stages 2                     what post-ops read, before it is needed
 //
@@ -22,9 +23,9 @@ namespace tilefuse::schedule {
 using nest::IndexId;
 
 // What a buffer of a pipe holds. Step: the operand's tile of one step of the reduction. Halo: all
-// points that any tap of the tile reads, for one step of the depth. Resident: all steps of the
-// operand, copied once.
-enum class Footprint { Step, Halo, Resident };
+// points that any tap of the tile reads, for one step of the depth. StepHalo: the tile of one step and
+// the rows beside it that neighbouring taps read. Resident: all steps of the operand, copied once.
+enum class Footprint { Step, Halo, StepHalo, Resident };
 
 // What copies. Items: work-items load and store, element by element or vector by vector. CpAsync:
 // asynchronous copies of 4 to 16 bytes. Tma: tensor copies of whole boxes.
@@ -69,8 +70,10 @@ struct Pipe {
 enum class Store { Direct, Local, Tma };
 
 // The words of a schedule's text for these.
-inline constexpr auto kFootprints = words<Footprint>(
-    {{Footprint::Step, "step"}, {Footprint::Halo, "halo"}, {Footprint::Resident, "resident"}});
+inline constexpr auto kFootprints = words<Footprint>({{Footprint::Step, "step"},
+                                                      {Footprint::Halo, "halo"},
+                                                      {Footprint::StepHalo, "step_halo"},
+                                                      {Footprint::Resident, "resident"}});
 inline constexpr auto kEngines =
     words<Engine>({{Engine::Items, "items"}, {Engine::CpAsync, "cp_async"}, {Engine::Tma, "tma"}});
 inline constexpr auto kLayouts = words<Layout>(

@@ -217,7 +217,7 @@ void Parser::dot() {
 // "pipe 0 halo tma stages 3", "pipe extra tma stages 2".
 void Parser::pipe() {
   Pipe &pipe = scanner_.accept("extra") ? schedule_.extra : schedule_.pipes[input()];
-  for (const Footprint footprint : {Footprint::Halo, Footprint::Resident})
+  for (const Footprint footprint : {Footprint::Halo, Footprint::StepHalo, Footprint::Resident})
     if (scanner_.accept(kFootprints[footprint]))
       pipe.footprint = footprint;
   engine(pipe);

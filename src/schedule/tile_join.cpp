@@ -118,6 +118,8 @@ private:
     if (of_.roles.math.instances != 1 || core_blocks(gemm) != tile_grid(gemm).clusters())
       return "a block takes several tiles";
     const ColumnPlan plan = column_plan(gemm);
+    if (plan.beside > 1 && plan.panels > 1)
+      return "columns of a tile's channels lie between taps";
     const std::vector<Axis> axes = axes_of_wgmma(gemm);
     return plan.columns == points_of(partial_, axes[0].indices) ? ""
                                                                 : "columns are padded to panels";

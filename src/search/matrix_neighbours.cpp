@@ -12,6 +12,7 @@
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
+#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/roles.h"
@@ -113,8 +114,26 @@ void change_engine(Change &of) {
   of.data().engine = of.data().engine == Engine::Tma ? Engine::CpAsync : Engine::Tma;
 }
 
+// Of both turned: taps by themselves, or as many as an instruction multiplies in one window.
+void change_step_halo(Change &of) {
+  Footprint &filter = of.filter().footprint;
+  filter = filter == Footprint::Step ? Footprint::StepHalo : Footprint::Step;
+  const schedule::Gemm gemm = gemm_of(of.nest, of.schedule);
+  const CoreOp *op = wgmma_op_for(of.nest, {.columns = halo_columns(gemm)});
+  if (filter == Footprint::Step || op == nullptr)
+    return;
+  of.schedule.core.op = op;
+  of.schedule.core.rows = 64 * of.schedule.core.warp_rows;
+  of.channel().tile = op->n * of.schedule.core.warp_columns;
+  fit_stages(of.nest, of.schedule, of.target);
+}
+
 // Windows beside a filter that streams or stays, or neither.
 void change_footprints(Change &of) {
+  if (of.roles.data_turned && of.roles.filter_turned) {
+    change_step_halo(of);
+    return;
+  }
   if (of.data().footprint == Footprint::Halo) {
     of.data().footprint = of.filter().footprint = Footprint::Step;
     of.data().stages = of.filter().stages;

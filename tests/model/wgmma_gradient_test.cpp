@@ -8,6 +8,7 @@
 #include "model/core_cases.h"
 #include "model/oracle/check.h"
 #include "nest/flatten/split.h"
+#include "nest/index.h"
 #include "schedule/legal.h"
 #include "search/forms/core_forms.h"
 
@@ -47,6 +48,39 @@ TEST(WgmmaGradient, FilterGradientsAreExact) {
   for (const GradientConv &problem : problems()) {
     const nest::Nest nest = gradients(problem, By::Filter).front().anchor;
     EXPECT_GT(check_tiles(nest), 0) << to_text(nest);
+  }
+}
+
+// Neighbouring taps read one window (`step_halo`), of lines as long as any of them reads: padded and
+// not, dilated, of one line and of many, of as many taps as an instruction has columns for, of parts
+// that end with a step.
+TEST(WgmmaGradient, TapsThatShareAWindowAreExact) {
+  std::vector<GradientConv> list(7);
+  list[0] = {.n = 2, .c = 64, .k = 64};
+  list[1] = {.n = 3, .h = 7, .w = 7, .c = 48, .k = 40, .dilation = 2, .pad = 2};
+  list[2] = {.n = 4, .h = 7, .w = 9, .c = 72, .k = 136, .s = 2, .pad = 0, .type = "bf16"};
+  list[3] = {.n = 12, .h = 1, .w = 16, .c = 64, .k = 64, .r = 1, .s = 4, .pad = 2};
+  list[4] = {.n = 5, .h = 11, .w = 6, .c = 16, .k = 16, .r = 5, .s = 3, .pad = 1};
+  list[5] = {.n = 1, .h = 3, .w = 70, .c = 136, .k = 64};
+  list[6] = {.n = 2, .h = 8, .w = 16, .c = 32, .k = 32, .type = "bf16"};
+  for (const GradientConv &problem : list) {
+    const nest::Nest nest = gradients(problem, By::Filter).front().anchor;
+    const Target target = sm90();
+    int checked = 0;
+    std::vector<nest::Nest> nests = {nest};
+    for (const nest::IndexId i : nest::reduced_indices(nest))
+      if (nest::extent(nest, i) == problem.n && problem.n % 2 == 0)
+        nests.push_back(nest::split_reduction(nest, {{i, 2}}).partial);
+    for (const nest::Nest &each : nests) {
+      std::vector<schedule::Schedule> all = search::wgmma_schedules(each, target, false);
+      std::erase_if(all, [&](const schedule::Schedule &schedule) {
+        return gemm_of(each, schedule).halo.taps == 1;
+      });
+      EXPECT_FALSE(all.empty())
+          << to_text(each) << search::named_core_schedule("wgmma_step_halo", each, target).refusal;
+      checked += check_schedules({each}, target, all, 1);
+    }
+    EXPECT_GT(checked, 0);
   }
 }
 

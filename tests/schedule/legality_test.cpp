@@ -200,8 +200,17 @@ nest::Nest conv_nest(std::string_view type, std::int64_t channels, std::int64_t 
 // that is listed or has a name.
 std::set<std::string> join_refusals() {
   std::set<std::string> found;
+  const nest::Nest gradient = nest::parse_nest(R"(nest conv {
+  index m 64, r 3, s 3, k 128 | c 4, y 8, x 8
+  slot 0 f16 16384, 1 f16 32768, 2 f16 73728
+  acc f32 = sum mul
+  in 0 + 0 [c:4*4096, y:8*512, x:8*64, m:64*1]
+  in 1 + 0 [c:4*8192, r + y - 1:8?*1024, s + x - 1:8?*128, k:128*1]
+  out 2 + 0 [m:64*1152, r:3*384, s:3*128, k:128*1]
+  post f16(acc)
+})");
   for (const nest::Nest &nest : {conv_nest("f16", 64, 16 * 64), conv_nest("f16", 40, 16 * 40),
-                                 conv_nest("f16", 256, 18 * 256)}) {
+                                 conv_nest("f16", 256, 18 * 256), gradient}) {
     const nest::SplitNests split =
         nest::split_reduction(nest, nest::parse_split(nest, "c:2"), true);
     for (const char *row : {"cuda_sm90", "cuda_sm80", "opencl_gpu"}) {

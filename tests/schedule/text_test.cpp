@@ -158,6 +158,7 @@ TEST(ScheduleText, Footprints) {
   };
   EXPECT_EQ(pipe_of("tma stages 3").footprint, Step);
   EXPECT_EQ(pipe_of("halo tma stages 2").footprint, Halo);
+  EXPECT_EQ(pipe_of("step_halo tma stages 3").footprint, StepHalo);
   EXPECT_EQ(pipe_of("resident tma stages 9").footprint, Resident);
   EXPECT_EQ(pipe_of("cp_async stages 4").engine, schedule::Engine::CpAsync);
 }

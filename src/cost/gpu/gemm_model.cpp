@@ -24,6 +24,7 @@
 #include "schedule/blocks.h"
 #include "schedule/local_memory.h"
 #include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -253,7 +254,12 @@ struct WgmmaModel : GemmModel {
                        : static_cast<double>(tile.rows * tile.spread);
   }
 
-  double filter_rows() const { return is_kept ? 0 : static_cast<double>(tile.columns); }
+  // A window of the depth serves several taps.
+  double filter_rows() const {
+    const double share =
+        static_cast<double>(halo_rows(gemm)) / static_cast<double>(tile.depth * gemm.halo.taps);
+    return is_kept ? 0 : static_cast<double>(tile.columns) * (gemm.halo.taps == 1 ? 1 : share);
+  }
 
   // Of a copy, of which as many are under way as there are buffers; where they are few, one is read
   // meanwhile.
@@ -276,16 +282,17 @@ struct WgmmaModel : GemmModel {
   double copy_cycles() const {
     const auto row_bytes = static_cast<double>(tile.row_bytes());
     if (gemm.roles.data_turned) {
-      const double of_panel = row_bytes / static_cast<double>(schedule::kPanelBytes);
-      return of_panel * (data_rows() * row_cycles(data_map(gemm)) +
-                         filter_rows() * row_cycles(filter_map(gemm)));
+      const auto of_panel = [&](std::int64_t columns) {
+        return row_bytes / static_cast<double>(columns * tile.elem_bytes);
+      };
+      return of_panel(schedule::kPanelColumns) * data_rows() * row_cycles(data_map(gemm)) +
+             of_panel(gemm.panel) * filter_rows() * row_cycles(filter_map(gemm));
     }
     if (gemm.roles.filter_turned) // the rates were fitted so: products hide these copies
       return 0;
     const double parts = row_bytes / static_cast<double>(ring_row_bytes(gemm));
     const double data = gathers ? 0 : data_rows();
-    return parts * data * row_cycles(data_map(gemm)) +
-           filter_rows() * rates.tensor_copy_row_cycles;
+    return parts * data * row_cycles(data_map(gemm)) + filter_rows() * rates.tensor_copy_row_cycles;
   }
 
   // In a step from the second-level cache; others of the cluster fetch the rest.

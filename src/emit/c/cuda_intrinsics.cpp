@@ -15,7 +15,6 @@
 namespace tilefuse::emit {
 namespace {
 
-constexpr int kTurnedStep = 64; // 16-byte units: from 8 rows of k to the next 8
 constexpr NvidiaCopy kCopy = {.to = "\"r\"(tf_shared({}))", .copied = "tf_copied({}, {})"};
 
 std::string ptx_type(const CoreOp &op, DType type) {
@@ -45,8 +44,8 @@ std::string operands(std::string_view constraint, const Words &names) {
 std::string descriptor(const std::string &pointer, int row_bytes, std::int64_t panel_bytes,
                        std::int64_t apart) {
   const int mode = row_bytes == 128 ? 1 : row_bytes == 64 ? 2 : 3;
-  const std::int64_t straight = (apart == 0 ? 8 * row_bytes : apart) / 16;
-  const std::int64_t step = panel_bytes == 0 ? straight : kTurnedStep;
+  const std::int64_t step =
+      (apart == 0 ? 8 * row_bytes : apart) / 16; // over 8 rows, of k if turned
   return fmt::format("tf_matrix(tf_shared({}), {}, {}, {})", pointer,
                      panel_bytes == 0 ? 1 : panel_bytes / 16, step, mode);
 }

@@ -41,7 +41,7 @@ public:
     const ExprRef item = item_of_warp(b_);
     place_item(item, list);
     for (std::int64_t at = 0; is_wgmma_ && roles_.data_turned && at < end_.tile.warp_columns;
-         at += panel_columns(tile_))
+         at += cx_.gemm().panel)
       panels_.push_back(end_.tiles->panel(b_.add(end_.first_column, at), list));
     if (exchange_.columns > 0)
       place_exchange(item, list);
@@ -190,7 +190,7 @@ private:
     ExprRef channel = column;
     ExprRef exists = nullptr;
     if (!panels_.empty()) {
-      const std::int64_t across = panel_columns(tile_);
+      const std::int64_t across = cx_.gemm().panel;
       const TurnedPanel &panel = panels_[at(apart / across)];
       const ExprRef first = b_.add(end_.first_column, apart / across * across);
       channel = b_.add(panel.channel, b_.sub(column, first));

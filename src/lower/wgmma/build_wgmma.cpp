@@ -14,6 +14,7 @@
 #include "lower/wgmma/wgmma_producer.h"
 #include "lower/wgmma/wgmma_sums.h"
 #include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_window.h"
@@ -102,7 +103,7 @@ private:
   std::int64_t depth_at(int input, std::int64_t k) const {
     const std::int64_t step = kStepBytes / tile_.elem_bytes;
     if (roles_.is_turned(input))
-      return k * step * panel_columns(tile_);
+      return k * step * panel_columns(cx_.gemm(), input);
     const bool are_panels = input == roles_.data && in_panels(roles_, cx_.schedule); // of a block
     return k * (are_panels ? data_ring().data_elems() * step / tile_.depth : step);
   }
@@ -110,6 +111,9 @@ private:
   // Where the group's part of an input begins in its ring, or the tap's window.
   ExprRef tile_of(int input, const Positions &points) const {
     const ExprRef along = integer(row(input));
+    if (input != roles_.data && cx_.gemm().halo.taps > 1)
+      return b_.add(b_.mul(ring_.slot(), ring_.filter_elems()),
+                    b_.mul(b_.div(group_column_, core_.op->n), halo_elems(cx_.gemm())));
     if (input != roles_.data)
       return b_.add(b_.mul(ring_.slot(), ring_.filter_elems()), b_.mul(group_column_, along));
     const ExprRef first = tiles_.first_of_row(points);
@@ -130,8 +134,16 @@ private:
 
   // One step; `later`: it is not a tile's first. In a window the step's tap is that of `points`.
   StmtRef multiply(ExprRef later, const Positions &points) {
-    const auto panel = [&](int input) {
-      return roles_.is_turned(input) ? tile_.depth * panel_columns(tile_) : 0;
+    const schedule::StepHalo &halo = cx_.gemm().halo;
+    const auto panel = [&](int input) { // to the next, which in a window is the next tap
+      const bool in_halo = input == roles_.filter && halo.taps > 1;
+      const std::int64_t rows = in_halo ? halo.apart : tile_.depth;
+      return roles_.is_turned(input) ? rows * panel_columns(cx_.gemm(), input) : 0;
+    };
+    const auto swizzle = [&](int input) {
+      return static_cast<int>(roles_.is_turned(input)
+                                  ? panel_columns(cx_.gemm(), input) * tile_.elem_bytes
+                                  : row_bytes(input));
     };
     const auto lines = [&](int input) {
       return windows_ && input == roles_.data ? window_lines(cx_.gemm()) * row(input) : 0;
@@ -154,8 +166,8 @@ private:
                                .acc = {acc_, integer(i * values)},
                                .a = side(above, i, k, cx_.schedule.core.swap_ab ? filter : data),
                                .b = side(along, 0, k, cx_.schedule.core.swap_ab ? data : filter),
-                               .a_row_bytes = static_cast<int>(row_bytes(above)),
-                               .b_row_bytes = static_cast<int>(row_bytes(along)),
+                               .a_row_bytes = swizzle(above),
+                               .b_row_bytes = swizzle(along),
                                .a_panel = panel(above),
                                .b_panel = panel(along),
                                .a_lines = lines(above),

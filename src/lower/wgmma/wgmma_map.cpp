@@ -145,9 +145,9 @@ public:
   WgmmaMap(Context &context, const WgmmaParts &parts)
       : GemmPart(context), tiles_(parts.tiles), ring_(parts.data_ring),
         feeds_(cx_.members.resolved.feeds) {
-    const std::int64_t row = roles_.data_turned ? panel_columns(tile_) : tile_.depth;
     for (const schedule::CoreFeed &feed : feeds_)
-      maps_.emplace_back(cx_, feed, ring_, row);
+      maps_.emplace_back(cx_, feed, ring_,
+                         roles_.data_turned ? panel_columns(cx_.gemm(), feed.input) : tile_.depth);
     turn_ = register_buffer(b_, "map_turn", {DType::I32, 1}, 1);
   }
 
@@ -316,7 +316,7 @@ private:
     const bool is_data = feeds_[feed].input == roles_.data;
     const IndexId along = roles_.contiguous(feeds_[feed].input);
     Positions points = tiles_.first_points();
-    ExprRef first = b_.add(tiles_.first_row(), panel * panel_columns(tile_));
+    ExprRef first = b_.add(tiles_.first_row(), panel * panel_columns(cx_.gemm(), roles_.data));
     if (!is_data) {
       const TurnedPanel &of = panels_[at(panel)];
       for (const IndexId tap : tiles_.plan().taps)
@@ -325,7 +325,7 @@ private:
     }
     points[along] = first;
     const std::int64_t points_along = extent(cx_.nest, along);
-    const std::int64_t whole = is_data ? tile_.rows : panel_columns(tile_); // of panels
+    const std::int64_t whole = is_data ? tile_.rows : cx_.gemm().panel; // of panels
     const ExprRef exists =
         points_along % whole == 0
             ? nullptr
@@ -347,7 +347,8 @@ private:
     Stmts list = {ring_.wait_full()};
     for (std::size_t f = 0; f < feeds_.size(); ++f) {
       const std::int64_t columns = feeds_[f].input == roles_.data ? tile_.rows : tile_.columns;
-      for (std::int64_t panel = 0; panel < columns / panel_columns(tile_); ++panel)
+      for (std::int64_t panel = 0; panel < columns / panel_columns(cx_.gemm(), feeds_[f].input);
+           ++panel)
         map_panel(f, panel, point, list);
     }
     list.push_back(ring_.say_ready());
@@ -356,7 +357,7 @@ private:
 
   void map_turned_tile(Stmts &list) {
     panels_.clear();
-    for (std::int64_t i = 0; i < tile_.columns; i += panel_columns(tile_))
+    for (std::int64_t i = 0; i < tile_.columns; i += cx_.gemm().panel)
       panels_.push_back(tiles_.panel(b_.add(tiles_.first_column(), i), list));
     list.push_back(tiles_.each_point([&](ExprRef point) { return in_turn(turned_step(point)); }));
   }

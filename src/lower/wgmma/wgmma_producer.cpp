@@ -10,6 +10,7 @@
 #include "lower/wgmma/wgmma_map.h"
 #include "nest/index.h"
 #include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_spread.h"
 
@@ -27,7 +28,8 @@ std::vector<kernel::MapId> declare(const Context &cx, int input,
   for (const CopiedInput &copied : copied_inputs(cx, input)) {
     schedule::TileMap map = map_of(gemm_of(copied.nest, cx.schedule));
     if (map.box.empty()) {
-      map.box = {cx.gemm().tile.depth, rows};
+      const bool is_turned = cx.gemm().roles.is_turned(input);
+      map.box = {is_turned ? panel_columns(cx.gemm(), input) : cx.gemm().tile.depth, rows};
       if (!map.is_im2col())
         map.box.resize(map.dims.size(), 1);
     }
@@ -49,19 +51,28 @@ std::vector<ExprRef> coordinates(const Context &cx, const schedule::TileMap &map
   return all;
 }
 
-// Of row number `row` of an input, at the index along which it is contiguous 0; empty where boxes have
-// places of their own.
+// A row of an input: its number among the points of indices, of which each has so many.
+struct Rows {
+  const std::vector<IndexId> &indices;
+  std::vector<std::int64_t> sizes;
+  ExprRef number{};
+};
+
+// Of a row of an input, at the index along which it is contiguous 0; empty where boxes have places of
+// their own.
 std::vector<ExprRef> row_base(const Context &cx, const WgmmaTiles &tiles,
-                              const schedule::TileMap &map, const std::vector<IndexId> &pixels,
-                              ExprRef row, Stmts &list) {
+                              const schedule::TileMap &map, const Rows &row, Stmts &list) {
   if (!map.box.empty())
     return {};
   Positions points = tiles.first_points();
   if (!map.is_im2col()) {
-    points[pixels.back()] = row;
+    points[row.indices.back()] = row.number;
     return coordinates(cx, map, std::move(points));
   }
-  place_digits(cx, pixels, row, "p_", points, list);
+  const std::vector<ExprRef> digits = digits_of(cx.build, row.number, row.sizes);
+  for (std::size_t k = row.indices.size(); k-- > 0;)
+    points[row.indices[k]] =
+        named(cx.build, list, "p_" + cx.nest.indices[row.indices[k]].name, digits[k]);
   std::vector<ExprRef> base = coordinates(cx, map, std::move(points));
   for (std::size_t d = 1; d + 1 < base.size(); ++d)
     base[d] = named(cx.build, list, "base", base[d]);
@@ -79,8 +90,9 @@ public:
     if (!has_loading_warps(cx_.schedule))
       maps_[at(roles_.data)] = declare(cx_, roles_.data, schedule::data_map, "data_map", rows,
                                        ring_row_bytes(cx_.gemm()));
-    maps_[at(roles_.filter)] = declare(cx_, roles_.filter, schedule::filter_map, "filter_map",
-                                       tile_.depth, tile_.row_bytes());
+    maps_[at(roles_.filter)] =
+        declare(cx_, roles_.filter, schedule::filter_map, "filter_map", halo_rows(cx_.gemm()),
+                roles_.filter_turned ? cx_.gemm().panel * tile_.elem_bytes : tile_.row_bytes());
   }
 
   // Windows and the filter come by warps of their own: neither waits for the other's ring, and a
@@ -181,7 +193,7 @@ private:
       const std::int64_t cut =
           (roles_.filter_turned ? tile_.depth : tile_.columns) / cluster_.rows();
       const ExprRef slice_points = b_.mul(cluster_.row(), cut);
-      moved[roles_.channel] = b_.add(tiles_.first_column(), i * panel_columns(tile_));
+      moved[roles_.channel] = b_.add(tiles_.first_column(), i * cx_.gemm().panel);
       ExprRef &along = moved[roles_.filter_turned ? roles_.depth() : roles_.channel];
       along = b_.add(along, slice_points);
       kernel::TensorCopy copy{.to = {ring_.filter(), b_.add(filter, i * panel)},
@@ -254,35 +266,38 @@ private:
   // Panels of both turned inputs, each at the same points of the depth; blocks of a cluster that
   // share a tile have some of its panels each.
   StmtRef produce_turned() {
-    const std::int64_t across = panel_columns(tile_);
+    const std::int64_t across = panel_columns(cx_.gemm(), roles_.data);
     const std::int64_t data_panels = tile_.rows / across / cluster_.columns();
-    const std::int64_t filter_panels = tile_.columns / across / cluster_.rows();
+    const std::int64_t of_window = halo_columns(cx_.gemm()); // columns that a copy serves
+    const std::int64_t windows = tile_.columns / of_window / cluster_.rows();
     const auto number = [&](ExprRef slice, std::int64_t count, std::int64_t i) {
       return b_.add(b_.mul(slice, count), i);
     };
     const StmtRef tiles = tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
       tiles_.take_apart(tile, list);
       std::vector<TurnedPanel> panels;
-      for (std::int64_t i = 0; i < filter_panels; ++i)
+      for (std::int64_t i = 0; i < windows; ++i)
         panels.push_back(tiles_.panel(
-            b_.add(tiles_.first_column(), b_.mul(number(cluster_.row(), filter_panels, i), across)),
+            b_.add(tiles_.first_column(), b_.mul(number(cluster_.row(), windows, i), of_window)),
             list));
-      const auto place = [&](std::int64_t elems, ExprRef panel) {
-        return b_.add(b_.mul(ring_.slot(), elems), b_.mul(panel, across * tile_.depth));
+      const auto place = [&](std::int64_t elems, ExprRef panel, std::int64_t each) {
+        return b_.add(b_.mul(ring_.slot(), elems), b_.mul(panel, each));
       };
       list.push_back(tiles_.each_point([&](ExprRef point) {
         Stmts step;
-        const auto data = row_base(cx_, tiles_, data_, roles_.depths, point, step);
-        const auto filter = row_base(cx_, tiles_, filter_, roles_.depths, point, step);
+        const Rows rows{roles_.depths, depth_extents(cx_.gemm()), point};
+        const auto data = row_base(cx_, tiles_, data_, rows, step);
+        const auto filter = row_base(cx_, tiles_, filter_, rows, step);
         step.insert(step.end(), {ring_.wait_empty(), expect(ring_)});
         for (std::int64_t i = 0; i < data_panels; ++i) {
           const ExprRef panel = number(cluster_.column(), data_panels, i);
-          copy_panel(place(ring_.data_elems(), panel), data_, data,
+          copy_panel(place(ring_.data_elems(), panel, across * tile_.depth), data_, data,
                      {b_.add(tiles_.first_row(), b_.mul(panel, across)), {}}, step);
         }
-        for (std::int64_t i = 0; i < filter_panels; ++i)
-          copy_panel(place(ring_.filter_elems(), number(cluster_.row(), filter_panels, i)), filter_,
-                     filter, panels[at(i)], step);
+        for (std::int64_t i = 0; i < windows; ++i)
+          copy_panel(place(ring_.filter_elems(), number(cluster_.row(), windows, i),
+                           ring_.filter_elems() * of_window / tile_.columns),
+                     filter_, filter, panels[at(i)], step);
         step.push_back(ring_.advance());
         return b_.block(std::move(step));
       }));
@@ -312,7 +327,8 @@ private:
     const StmtRef ahead = copy_ahead();
     const StmtRef tiles = each_tile([&](Positions &points, Stmts &list) {
       const std::vector<ExprRef> base =
-          row_base(cx_, tiles_, data_, roles_.pixels, first_copied_row(), list);
+          row_base(cx_, tiles_, data_,
+                   {roles_.pixels, extents(cx_.nest, roles_.pixels), first_copied_row()}, list);
       return tiles_.each_step(points, [&] { return copy_step(points, base); });
     });
     return b_.block({ahead, b_.await_earlier(), ring_.start(1), tiles});

@@ -5,6 +5,7 @@
 
 #include "lower/expressions.h"
 #include "lower/members.h"
+#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
 
@@ -31,6 +32,10 @@ WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingUse use)
   if (use == RingUse::Steps) {
     filter_ = declare_local(context, LocalUse::Filter);
     filter_elems_ = elems(filter_);
+    const schedule::Gemm &gemm = cx_.gemm();
+    filter_copied_ = gemm.halo.taps == 1
+                         ? filter_elems_
+                         : filter_elems_ / halo_elems(gemm) * halo_rows(gemm) * gemm.panel;
   }
   copied_.resize(context.nest.inputs.size());
   copied_[at(roles_.data)] = {data_};

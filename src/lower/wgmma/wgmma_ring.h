@@ -36,7 +36,7 @@ public:
     return input == roles_.data ? data_elems() : filter_elems();
   }
   std::int64_t bytes() const {
-    return (data_copied_ + filter_elems_ + beside_elems_) * tile_.elem_bytes;
+    return (data_copied_ + filter_copied_ + beside_elems_) * tile_.elem_bytes;
   }
 
   // By one work-item, before a barrier of the block.
@@ -73,7 +73,7 @@ public:
 
 private:
   std::int64_t copied_elems(int input) const {
-    return input == roles_.data ? data_copied_ : filter_elems_;
+    return input == roles_.data ? data_copied_ : filter_copied_;
   }
   static constexpr std::int64_t kSlot = 0;
   static constexpr std::int64_t kParity = 1;
@@ -94,7 +94,7 @@ private:
   const std::int64_t warps_; // that read
   std::int64_t gatherers_,
       mappers_; // warps that fill a buffer beside tensor copies; map or deal it
-  std::int64_t data_elems_ = 0, data_copied_ = 0, filter_elems_ = 0;
+  std::int64_t data_elems_ = 0, data_copied_ = 0, filter_elems_ = 0, filter_copied_ = 0;
   std::int64_t beside_elems_ = 0;             // copied to one buffer, of what maps read besides
   std::vector<std::vector<BufferId>> copied_; // by input
   BufferId data_{-1}, filter_{-1}, barriers_{-1}, place_{-1};

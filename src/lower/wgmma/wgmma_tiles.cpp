@@ -121,7 +121,7 @@ void WgmmaTiles::take_step(ExprRef step, Positions &points, Stmts &list) {
 }
 
 TurnedPanel WgmmaTiles::panel(ExprRef column, Stmts &list) const {
-  const std::int64_t across = panel_columns(tile_);
+  const std::int64_t across = cx_.gemm().panel;
   TurnedPanel panel{column, Positions(cx_.nest.indices.size(), b_.integer(0))};
   if (plan_.taps.empty())
     return panel;
@@ -129,9 +129,15 @@ TurnedPanel WgmmaTiles::panel(ExprRef column, Stmts &list) const {
   if (plan_.columns % (cluster_.columns() * tile_.columns) != 0)
     number = b_.min(number, plan_.columns / across - 1);
   number = named(b_, list, "panel", number);
+  const ExprRef of_channels = b_.div(number, plan_.beside);
   panel.channel = named(b_, list, "c_" + cx_.nest.indices[roles_.channel].name,
-                        b_.mul(b_.mod(number, plan_.panels), across));
-  place_digits(cx_, plan_.taps, b_.div(number, plan_.panels), "t_", panel.points, list);
+                        b_.mul(b_.mod(of_channels, plan_.panels), across));
+  const auto end = plan_.taps.end() - (plan_.beside > 1 ? 1 : 0);
+  place_digits(cx_, {plan_.taps.begin(), end}, b_.div(of_channels, plan_.panels), "t_",
+               panel.points, list);
+  if (plan_.beside > 1)
+    panel.points[plan_.taps.back()] = named(
+        b_, list, "t_" + cx_.nest.indices[plan_.taps.back()].name, b_.mod(number, plan_.beside));
   return panel;
 }
 

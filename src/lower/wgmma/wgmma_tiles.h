@@ -19,9 +19,9 @@ struct TurnedPanel {
   ExprRef channel{}; // its first
   Positions points;  // of its taps, others 0
 };
-// Columns of a panel.
-inline std::int64_t panel_columns(const schedule::CoreTile &tile) {
-  return schedule::kPanelBytes / tile.elem_bytes;
+// Columns of a panel of an input that lies turned.
+inline std::int64_t panel_columns(const schedule::Gemm &gemm, int input) {
+  return input == gemm.roles.filter ? gemm.panel : schedule::kPanelBytes / gemm.tile.elem_bytes;
 }
 
 class WgmmaTiles : GemmPart {

@@ -94,7 +94,8 @@ bool stores_runs(const Gemm &gemm, std::int64_t vec) {
     return vec == 1 || (vec == kPairs && channels % (kPairs * kHalfRows) == 0 &&
                         (!roles.filter_turned || has_resident(gemm.schedule)));
   if (roles.filter_turned)
-    return (vec == kPairs || vec == kPanelVec) && channels % vec == 0;
+    return (vec == kPairs || (vec == kPanelVec && gemm.panel == kPanelColumns)) &&
+           channels % vec == 0;
   return std::find(kDealtRuns.begin(), kDealtRuns.end(), vec) != kDealtRuns.end() &&
          gemm.core().op->n % (4 * vec) == 0 && channels % (4 * vec) == 0;
 }
@@ -122,11 +123,11 @@ Reason wrong_box(const Gemm &gemm) {
                   {"row.pixels", gemm.row.held, held, held}});
 }
 
-// Swizzles are of rows of 32, 64 or 128 bytes; a turned filter of wgmma lies in panels of 128.
+// Swizzles are of rows of 32, 64 or 128 bytes; a turned filter of wgmma lies in whole panels.
 Reason wrong_rows(const Gemm &gemm) {
   const bool is_of_wgmma = gemm.is_wgmma();
   const bool has_panels = is_of_wgmma && gemm.roles.filter_turned;
-  const std::int64_t last = gemm.tile.warp_columns * gemm.tile.elem_bytes % kPanelBytes;
+  const std::int64_t last = gemm.tile.warp_columns % gemm.panel * gemm.tile.elem_bytes;
   for (const std::int64_t bytes :
        {gemm.tile.row_bytes(), is_of_wgmma ? ring_row_bytes(gemm) : kPanelBytes,
         has_panels && last != 0 ? last : kPanelBytes})

@@ -2,6 +2,8 @@
 #include "schedule/mma/core.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "base/divide.h"
 #include "base/index.h"
@@ -76,6 +78,20 @@ bool reads_words(const Gemm &gemm, int input) {
   return gemm.roles.is_turned(input) && fragment.turned == Turned::Words;
 }
 
+namespace {
+
+std::int64_t panel_of(const Gemm &gemm) {
+  const std::int64_t widest = kPanelBytes / gemm.tile.elem_bytes;
+  if (!gemm.roles.data_turned || !gemm.roles.filter_turned)
+    return widest;
+  std::int64_t columns = kStepBytes / gemm.tile.elem_bytes;
+  while (columns < widest && columns < gemm.roles.channel_points)
+    columns *= 2;
+  return columns;
+}
+
+} // namespace
+
 Gemm gemm_of(const Nest &nest, const Schedule &schedule) {
   const Core &core = schedule.core;
   Gemm gemm{.nest = nest, .schedule = schedule, .roles = core_roles(nest, schedule)};
@@ -89,7 +105,24 @@ Gemm gemm_of(const Nest &nest, const Schedule &schedule) {
                .elem_bytes = size_bytes(type_of(nest, nest.inputs[at(roles.data)])),
                .spread = gemm.row.held / gemm.row.used};
   gemm.tile.warp_columns = gemm.tile.columns / std::max<std::int64_t>(1, core.warp_columns);
+  gemm.panel = panel_of(gemm);
+  if (schedule.pipes[at(roles.filter)].footprint == Footprint::StepHalo)
+    gemm.halo = step_halo_of(nest, roles, gemm.tile.depth);
   return gemm;
+}
+
+std::vector<std::int64_t> depth_extents(const Gemm &gemm) {
+  std::vector<std::int64_t> sizes;
+  for (const IndexId i : gemm.roles.depths)
+    sizes.push_back(extent(gemm.nest, i));
+  if (gemm.halo.taps > 1)
+    sizes.back() = gemm.halo.line;
+  return sizes;
+}
+
+std::int64_t depth_points(const Gemm &gemm) {
+  const std::vector<std::int64_t> sizes = depth_extents(gemm);
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 CoreSideTile core_side_tile(const CoreRoles &roles, const CoreTile &tile, int input) {
@@ -149,7 +182,7 @@ std::int64_t storing_warps(const Schedule &schedule) {
 }
 
 std::int64_t windows_of_tile(const Gemm &gemm) {
-  return ceil_div(gemm.roles.depth_points, gemm.tile.depth);
+  return ceil_div(depth_points(gemm), gemm.tile.depth);
 }
 
 std::int64_t core_steps(const Gemm &gemm) {

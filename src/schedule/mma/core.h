@@ -109,10 +109,19 @@
 // Output indices that move both inputs (groups) are products of their own, slowest among the tiles.
 //
 // Where both inputs are turned (a filter gradient) both are copied in such panels, of `depth`
-// points of the depth, which an im2col map walks as it walks pixels. Columns are numbered by
-// panels: those of the channels for each tap, the taps being the output indices that move the
+// points of the depth, which an im2col map walks as it walks pixels. Few channels lie in panels of
+// 64 or 32 bytes. Columns are numbered by panels: those of the channels for each tap, the taps being the output indices that move the
 // filter alone; a tile may hold panels of several taps. Other output indices are parts of the
 // reduction (nest/flatten/split.h), whole products of their own, slowest among the tiles.
+//
+// With `pipe 1 step_halo tma stages N` neighbouring taps along the lines of the depth read one
+// window: the rows of a step and those behind it. A line then has as many points of the depth as any
+// tap reads, those past its end zero in the data, so that tap t of a step's row k is row k + t of the
+// window, and the columns of one instruction are a panel's channels for all these taps.
+//
+//   wgmma  m64n192k16.f16.f32 m 64 warpgroups 1 3
+//   pipe   0 tma stages 5
+//   pipe   1 step_halo tma stages 5
 #pragma once
 
 #include <cstdint>
@@ -122,19 +131,21 @@
 
 #include "nest/nest.h"
 #include "schedule/mma/core_roles.h"
+#include "schedule/mma/filter_taps.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
 
 namespace tilefuse::schedule {
 
 // Sizes that all rows of the core table share (PTX ISA, "Matrix fragments" of mma and wgmma).
-constexpr std::int64_t kStepBytes = 32;  // of depth, by one instruction
-constexpr std::int64_t kCoreRows = 16;   // of one mma
-constexpr std::int64_t kCoreColumns = 8; // likewise
-constexpr std::int64_t kGroupRows = 64;  // of one wgmma
-constexpr std::int64_t kHalfRows = 8;    // between the two rows of a work-item's results
-constexpr std::int64_t kPairs = 2;       // neighbouring columns that a work-item ends with
-constexpr std::int64_t kRowItems = 4;    // work-items that have a row of an mma's results
+constexpr std::int64_t kStepBytes = 32;   // of depth, by one instruction
+constexpr std::int64_t kPanelBytes = 128; // of a row of a turned filter's panels, at most
+constexpr std::int64_t kCoreRows = 16;    // of one mma
+constexpr std::int64_t kCoreColumns = 8;  // likewise
+constexpr std::int64_t kGroupRows = 64;   // of one wgmma
+constexpr std::int64_t kHalfRows = 8;     // between the two rows of a work-item's results
+constexpr std::int64_t kPairs = 2;        // neighbouring columns that a work-item ends with
+constexpr std::int64_t kRowItems = 4;     // work-items that have a row of an mma's results
 
 // The row of the core table with which the nest's types are multiplied in steps of 32 bytes of
 // depth, or null. `tf32` allows f32 operands to be rounded to tf32.
@@ -185,6 +196,9 @@ struct Gemm {
   CoreRoles roles;
   RowBlocks row; // wgmma: of channels in blocks
   CoreTile tile;
+  // wgmma: columns of a panel of a turned filter. Beside turned data as few as hold the channels.
+  std::int64_t panel = 0;
+  StepHalo halo = {}; // of a filter beside turned data
   const Core &core() const { return schedule.core; }
   bool is_wgmma() const { return tilefuse::is_wgmma(*core().op); }
   // Neighbouring channels that a work-item stores.
@@ -192,6 +206,10 @@ struct Gemm {
 };
 // Requires no_core_roles to give no reason, and tiles of at least one point.
 Gemm gemm_of(const nest::Nest &nest, const Schedule &schedule);
+
+// Points of the depth's indices, slowest first, as steps number them, and of all.
+std::vector<std::int64_t> depth_extents(const Gemm &gemm);
+std::int64_t depth_points(const Gemm &gemm);
 
 // Elements of one asynchronous copy of an input: of 16, 8 or 4 bytes by how its strides divide; 0
 // where not even 4 do.

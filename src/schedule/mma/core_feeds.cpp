@@ -84,7 +84,7 @@ bool copies_alike(const Group &group, const Gemm &gemm, const CoreFeed &feed, in
 
 // Whether the input's pipe brings something that the map can be evaluated on.
 bool can_transform(const Gemm &gemm, const CoreFeed &feed) {
-  if (feed.copied.empty() || core_cuts_runs(gemm, feed.input))
+  if (feed.copied.empty() || core_cuts_runs(gemm, feed.input) || gemm.halo.taps > 1)
     return false;
   if (!gemm.is_wgmma())
     return !core_gathers(gemm, feed.input);
@@ -159,7 +159,8 @@ Reason wrong_mappers(const Gemm &gemm, const std::vector<CoreFeed> &feeds) {
   if (halo_stages(gemm.schedule) > 0)
     return wrong_mapped_window(gemm);
   const bool is_turned = gemm.roles.data_turned;
-  const std::int64_t row_bytes = is_turned ? kPanelBytes : gemm.tile.row_bytes();
+  const std::int64_t row_bytes =
+      is_turned ? gemm.panel * gemm.tile.elem_bytes : gemm.tile.row_bytes();
   if (Reason reason = wrong_sharing(kGroupItems, is_turned ? gemm.tile.depth : gemm.tile.rows,
                                     row_bytes / kChunkBytes))
     return reason;

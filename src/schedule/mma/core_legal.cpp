@@ -12,6 +12,7 @@
 #include "schedule/local_memory.h"
 #include "schedule/mma/atom_tile.h"
 #include "schedule/mma/core_pipes.h"
+#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_panels.h"
@@ -67,16 +68,15 @@ Reason wrong_order(const Gemm &gemm) {
   // Slices of shared tiles are of whole groups of rows that are exchanged together, of a whole number
   // of columns that are dealt together, or of panels; slices of parts of columns stored together.
   const bool in_panels = gemm.roles.data_turned;
-  const std::int64_t panel = kPanelBytes / gemm.tile.elem_bytes;
   const bool cuts_columns = in_panels || !gemm.roles.filter_turned;
-  return outside(
-      {{"persistent", tiles.persistent, 0, kNoEnd, tiles.cluster()},
-       {"split_k", tiles.split_k, 1, core_steps(gemm)},
-       shared("instruction.columns", gemm.core().op->n, part_slices(gemm.schedule).columns,
-              joined_columns(gemm)),
-       shared("cluster.rows", gemm.tile.rows, tiles.cluster_n, in_panels ? panel : kSwizzleRows),
-       shared("cluster.columns", gemm.tile.columns, cuts_columns ? tiles.cluster_m : 1,
-              in_panels ? panel : std::max(kSwizzleRows, dealt(gemm)))});
+  return outside({{"persistent", tiles.persistent, 0, kNoEnd, tiles.cluster()},
+                  {"split_k", tiles.split_k, 1, core_steps(gemm)},
+                  shared("instruction.columns", gemm.core().op->n,
+                         part_slices(gemm.schedule).columns, joined_columns(gemm)),
+                  shared("cluster.rows", gemm.tile.rows, tiles.cluster_n,
+                         in_panels ? kPanelBytes / gemm.tile.elem_bytes : kSwizzleRows),
+                  shared("cluster.columns", gemm.tile.columns, cuts_columns ? tiles.cluster_m : 1,
+                         in_panels ? halo_columns(gemm) : std::max(kSwizzleRows, dealt(gemm)))});
 }
 
 // Points past the end of a part are another's: one of the inputs must end with it.
@@ -94,7 +94,7 @@ Reason wrong_tensor_copies(const Gemm &gemm) {
                                            : !data.is_im2col() && data.box.empty();
   if (ends || column_plan(gemm).products == 1)
     return {};
-  const std::string wrong = overrun(gemm.roles.depth_points, gemm.tile.depth);
+  const std::string wrong = overrun(depth_points(gemm), gemm.tile.depth);
   return wrong.empty() ? Reason{} : wrong;
 }
 
@@ -201,7 +201,7 @@ std::optional<std::string> wrong_core(const Nest &nest, const Schedule &schedule
       return reason;
   if (Reason reason = outside({"work_items", group_size(schedule), 1, target.max_group}))
     return reason;
-  for (const auto question : {wrong_window, wrong_async_copies})
+  for (const auto question : {wrong_window, wrong_step_halo, wrong_async_copies})
     if (Reason reason = question(gemm))
       return reason;
   if (Reason reason = wrong_local_memory(local_buffers(gemm), target))

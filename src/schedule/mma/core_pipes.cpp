@@ -50,13 +50,16 @@ bool reads_by_wgmma(const Gemm &gemm) {
   const bool is_halo = data.footprint == Footprint::Halo;
   const bool in_blocks = roles.channels.size() > 1 || roles.has_blocks();
   if (filter.engine != Engine::Tma || data.engine == Engine::Items || roles.data_apart ||
-      data.footprint == Footprint::Resident || filter.footprint == Footprint::Halo)
+      data.footprint == Footprint::Resident || data.footprint == Footprint::StepHalo ||
+      filter.footprint == Footprint::Halo)
     return false;
   if (gemm.core().swap_ab && (roles.data_turned || (in_blocks && !loads && !is_halo)))
     return false;
   if (roles.data_turned)
     return roles.filter_turned && !is_halo && !loads && !has_box(gemm) &&
-           filter.footprint == Footprint::Step;
+           filter.footprint != Footprint::Resident;
+  if (filter.footprint == Footprint::StepHalo)
+    return false;
   if (is_halo)
     return has_box(gemm) && (!loads || spreads(gemm));
   return filter.footprint == Footprint::Step && !(loads && has_box(gemm));

@@ -12,6 +12,7 @@
 #include "nest/points.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::schedule {
@@ -34,10 +35,14 @@ public:
         plan_(column_plan(gemm)),
         pixels_(gemm.roles.data_turned ? gemm.roles.depths : gemm.roles.pixels),
         taps_(gemm.roles.data_turned ? std::vector<IndexId>() : gemm.roles.walked),
-        rows_(gemm.roles.data_turned ? gemm.tile.depth : gemm.tile.rows),
-        elem_bytes_(size_bytes(type_of(gemm.nest, input_))) {
+        rows_(!gemm.roles.data_turned      ? gemm.tile.rows
+              : input == gemm.roles.filter ? halo_rows(gemm)
+                                           : gemm.tile.depth),
+        elem_bytes_(size_bytes(type_of(gemm.nest, input_))), halo_(gemm.halo) {
     if (input == gemm.roles.filter)
       taps_ = plan_.taps;
+    if (plan_.beside > 1)
+      std::erase(taps_, halo_.tap); // a window has them all
     data_ = part_runs(nest_, input_, along_, pixels_, taps_);
     flat_ = nest::flat(input_, nest_.indices.size());
   }
@@ -67,6 +72,7 @@ private:
   std::vector<IndexId> taps_;
   const std::int64_t rows_; // of a copy
   const std::int64_t elem_bytes_;
+  const StepHalo halo_;
   nest::Operand data_; // the input in runs
   nest::Linear flat_;
   std::vector<const nest::Dim *> part_dims_; // that parts alone move
@@ -76,7 +82,7 @@ private:
     for (const nest::Dim &dim : data_.dims)
       if (dim.guarded || moves(dim, taps_, nest_))
         return false;
-    return lie_as_one(nest_, flat_, pixels_) && rows_ <= kMostBox;
+    return lie_as_one(nest_, flat_, pixels_) && rows_ <= kMostBox && halo_.taps == 1;
   }
 
   void matrix() {
@@ -136,10 +142,14 @@ private:
            side.dim->size >= extent(nest_, *side.pixel);
   }
 
+  bool moves_halo(const nest::Dim &dim) const { return dim.at.coeff[at(halo_.tap)] != 0; }
+
   void add_spatial(const Side &side) {
     const nest::Linear &subscript = side.dim->at;
     const std::int64_t step = !side.pixel ? 1 : subscript.coeff[*side.pixel];
-    const std::int64_t count = !side.pixel ? 1 : extent(nest_, *side.pixel);
+    const bool is_line = halo_.taps > 1 && side.pixel == pixels_.back();
+    const std::int64_t points = !side.pixel ? 1 : extent(nest_, *side.pixel);
+    const std::int64_t count = is_line ? halo_.line : points;
     nest::Linear tap = still(nest_);
     std::int64_t lower = subscript.constant;
     for (const IndexId i : taps_) {
@@ -149,9 +159,13 @@ private:
     tap.constant = subscript.constant - lower;
     nest::Linear first = side.pixel ? nest::along(nest_, *side.pixel, step) : still(nest_);
     first.constant = lower;
-    map_.add(side.dim->size, side.dim->stride, std::move(first));
+    // Of data nothing is behind a line.
+    const std::int64_t size = is_line && !moves_halo(*side.dim)
+                                  ? std::min(side.dim->size, lower + (points - 1) * step + 1)
+                                  : side.dim->size;
+    map_.add(size, side.dim->stride, std::move(first));
     map_.lower.push_back(lower);
-    map_.upper.push_back(lower + (count - 1) * step - (side.dim->size - 1));
+    map_.upper.push_back(lower + (count - 1) * step - (size - 1));
     map_.steps.push_back(step);
     map_.taps.push_back(std::move(tap));
   }
@@ -304,8 +318,8 @@ TileMap filter_map(const Gemm &gemm) {
       map.wrong = std::move(wrong);
   if (is_turned) {
     first.coeff[at(gemm.roles.depth())] = 0;
-    map.panels = gemm.tile.columns * gemm.tile.elem_bytes / kPanelBytes;
-    map.add(length, 1, std::move(first), kPanelBytes / gemm.tile.elem_bytes);
+    map.panels = gemm.tile.columns / gemm.panel;
+    map.add(length, 1, std::move(first), gemm.panel);
     map.add(gemm.roles.depth_points, flat.coeff[at(gemm.roles.depth())], std::move(last),
             gemm.tile.depth / sharers);
   } else {

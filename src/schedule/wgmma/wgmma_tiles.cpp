@@ -26,19 +26,19 @@ ColumnPlan column_plan(const Gemm &gemm) {
             .products = points_of(gemm.nest, gemm.roles.grid)};
   }
   const std::int64_t channels = gemm.nest.indices[at(gemm.roles.channel)].extent;
-  const std::int64_t across =
-      kPanelBytes / size_bytes(type_of(gemm.nest, gemm.nest.inputs[at(gemm.roles.filter)]));
-  ColumnPlan plan{.panels = ceil_div(channels, across)};
-  plan.columns = plan.panels * across;
-  const nest::Linear data =
-      nest::flat(gemm.nest.inputs[at(gemm.roles.data)], gemm.nest.indices.size());
-  const nest::Linear filter =
-      nest::flat(gemm.nest.inputs[at(gemm.roles.filter)], gemm.nest.indices.size());
+  ColumnPlan plan{.panels = ceil_div(channels, gemm.panel)};
+  plan.columns = plan.panels * gemm.panel;
+  plan.taps = filter_taps(gemm.nest, gemm.roles);
   for (const IndexId i : gemm.roles.grid) {
-    const std::int64_t extent = gemm.nest.indices[at(i)].extent;
-    const bool is_tap = data.coeff[at(i)] == 0 && filter.coeff[at(i)] != 0;
-    (is_tap ? plan.taps : plan.parts).push_back(i);
-    (is_tap ? plan.columns : plan.products) *= extent;
+    const bool is_tap = std::find(plan.taps.begin(), plan.taps.end(), i) != plan.taps.end();
+    if (!is_tap)
+      plan.parts.push_back(i);
+    (is_tap ? plan.columns : plan.products) *= extent(gemm.nest, i);
+  }
+  if (const auto last = std::find(plan.taps.begin(), plan.taps.end(), gemm.halo.tap);
+      last != plan.taps.end()) {
+    std::rotate(last, last + 1, plan.taps.end());
+    plan.beside = gemm.halo.taps;
   }
   return plan;
 }

@@ -12,6 +12,7 @@
 #include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
+#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -61,10 +62,14 @@ constexpr auto kKinds = std::to_array<Kind>({
      .tiles = kWindowTiles,
      .footprint = Footprint::Halo},
     {.name = "wgmma_gather", .tf32_name = "wgmma_tf32_gather", .data = Engine::CpAsync},
+    {.name = "wgmma_step_halo",
+     .tf32_name = "wgmma_tf32_step_halo",
+     .tiles = kStepHaloTiles,
+     .filter = Footprint::StepHalo},
 });
 constexpr const Kind &kOfWarps = kKinds[0], &kPlain = kKinds[1], &kStored = kKinds[2],
                      &kSwapped = kKinds[3], &kWindowed = kKinds[4], &kStreamed = kKinds[5],
-                     &kGathered = kKinds[6];
+                     &kGathered = kKinds[6], &kHaloed = kKinds[7];
 constexpr std::span kOfGroups = std::span(kKinds).subspan(1); // kinds of wgmma
 constexpr std::string_view kClustered = "wgmma_cluster";
 constexpr std::string_view kBlocks = "mma_nchw32";
@@ -88,8 +93,9 @@ CoreRoles roles_of(const Nest &nest) {
 
 // Neighbouring channels that a work-item stores: 16 bytes at most, as halves of sectors are stored
 // slowly.
-std::int64_t run_of(const Nest &nest, const CoreRoles &roles, const Kind &kind,
-                    const TileSizes &sizes) {
+std::int64_t run_of(const Gemm &gemm, const Kind &kind, const TileSizes &sizes) {
+  const Nest &nest = gemm.nest;
+  const CoreRoles &roles = gemm.roles;
   const std::int64_t channels = roles.channel_points;
   const std::int64_t bytes = size_bytes(type_of(nest, nest.out));
   const bool is_kept = kind.filter == Footprint::Resident;
@@ -98,7 +104,8 @@ std::int64_t run_of(const Nest &nest, const CoreRoles &roles, const Kind &kind,
   if (roles.filter_turned) {
     const nest::Linear out = nest::flat(nest.out, nest.indices.size());
     const bool stores_halves = bytes == 2 && out.coeff[at(roles.channel)] == 1;
-    return stores_halves && channels % kPanelVec == 0 ? kPanelVec : kVecs.back();
+    const bool is_wide = gemm.panel == schedule::kPanelColumns && channels % kPanelVec == 0;
+    return stores_halves && is_wide ? kPanelVec : kVecs.back();
   }
   return *std::find_if(kVecs.begin(), kVecs.end() - 1, [&](int v) {
     return v * bytes <= kMostStored && channels % (4 * v) == 0 &&
@@ -114,7 +121,7 @@ Schedule wgmma_schedule(const Nest &nest, const CoreOp &op, const Kind &kind,
   schedule.pipes[at(roles.data)].engine = kind.data;
   schedule.pipes[at(roles.data)].footprint = kind.footprint;
   schedule.pipes[at(roles.filter)].footprint = kind.filter;
-  schedule.splits[at(roles.channel)].vec = run_of(nest, roles, kind, sizes);
+  schedule.splits[at(roles.channel)].vec = run_of(gemm_of(nest, schedule), kind, sizes);
   if (neighbours > 0)
     choose_box(nest, schedule, neighbours);
   if (tile_grid(gemm_of(nest, schedule)).tiles() > target.compute_units)
@@ -138,6 +145,19 @@ const CoreOp *op_of(const Nest &nest, const TileSizes &sizes, bool tf32) {
   const std::int64_t columns =
       sizes.swap_ab ? sizes.rows / sizes.warp_rows : sizes.columns / sizes.warp_columns;
   return wgmma_op_for(nest, {.columns = columns, .tf32 = tf32, .swap_ab = sizes.swap_ab});
+}
+
+// The columns of a window that serves neighbouring taps of the filter (`step_halo`); 0: none can.
+std::int64_t window_columns(const Nest &nest, bool tf32) {
+  const TileSizes sizes{64, 64, 1, 1, 1, false, kRowBytes.front()};
+  const CoreOp *op = op_of(nest, sizes, tf32);
+  const CoreRoles roles = roles_of(nest);
+  if (op == nullptr || !roles.data_turned || !roles.filter_turned)
+    return 0;
+  Schedule schedule = core_form(nest, *op, kHaloed.name, sizes);
+  schedule.pipes[at(roles.filter)].footprint = Footprint::StepHalo;
+  const Gemm gemm = gemm_of(nest, schedule);
+  return gemm.halo.taps == 1 ? 0 : halo_columns(gemm);
 }
 
 // The same with results that leave by tensor stores, in whole lines.
@@ -199,7 +219,13 @@ std::vector<Schedule> forms_of(const Forms &of) {
   const CoreRoles roles = roles_of(of.nest);
   const bool in_blocks = roles.has_blocks() && &of.kind == &kPlain;
   const bool spills = &of.kind == &kStreamed && has(of.target, Quirk::SwappedStreamSpills);
-  for (const TileSizes &sizes : of.kind.tiles) {
+  const bool is_haloed = of.kind.filter == Footprint::StepHalo;
+  const std::int64_t window = is_haloed ? window_columns(of.nest, of.tf32) : 0;
+  if (is_haloed && window == 0)
+    return found;
+  for (TileSizes sizes : of.kind.tiles) {
+    if (is_haloed)
+      sizes.columns = sizes.warp_columns * window;
     if (of.kind.footprint == Footprint::Halo && sizes.columns <= kFewColumns &&
         roles.channel_points > sizes.columns)
       continue;
@@ -320,6 +346,7 @@ std::vector<Schedule> wgmma_schedules(const Nest &nest, const Target &target, bo
     add(kSwapped);
   if (has_taps(nest))
     add(kWindowed);
+  add(kHaloed);
   if (found.empty() || core_roles(nest, found.front()).has_blocks())
     add(kGathered);
   add_ahead(nest, target, true, found);

@@ -78,6 +78,16 @@ inline constexpr auto kWindowTiles = std::to_array<TileSizes>({
     {256, 16, 2, 1},           {128, 16, 1, 1, 2},
 });
 
+// Of windows of a filter's taps, one for each group along the columns: as wide as its taps are.
+inline constexpr auto kStepHaloTiles = std::to_array<TileSizes>({
+    {64, 0, 1, 3},
+    {64, 0, 1, 2},
+    {128, 0, 2, 1},
+    {192, 0, 3, 1},
+    {64, 0, 1, 1, 2},
+    {64, 0, 1, 1},
+});
+
 // The form of a tile: output indices in the order of the result and the depth innermost, a depth of
 // several indices in the order of memory. Not checked for legality. Requires no_core_roles to give
 // no reason.
