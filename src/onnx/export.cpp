@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/read_file.h"
 #include "base/scanner.h"
+#include "onnx/in_place.h"
 #include "onnx/merged_parameters.h"
 #include "onnx/reader.h"
 #include "onnx/stored.h"
@@ -67,14 +68,17 @@ void set_location(onnx::TensorProto &tensor, const std::string &location) {
 // A model under way to its new place.
 class Export {
 public:
-  Export(ModelFile file, const std::string &to) : file_(std::move(file)), to_(to) { read_beside(); }
+  Export(ModelFile file, const std::string &to) : file_(std::move(file)), to_(to) {
+    take_in(file_.model, in_place(file_));
+    read_beside();
+  }
 
   void replace(const std::string &name, program::HostTensor value) {
     onnx::TensorProto *tensor = find_stored(*file_.model.mutable_graph(), name);
     if (tensor == nullptr)
       throw Error(ErrorCode::Io,
                   fmt::format("the model stores no tensor {}", tilefuse::quoted(name)), to_);
-    program::HostTensor there = to_host_tensor(*tensor, file_.folder);
+    program::HostTensor there = to_host_tensor(file_, *tensor);
     there.name = value.name = name;
     const std::optional<program::Bytes> data = new_data(value, there);
     if (data && is_external(*tensor))

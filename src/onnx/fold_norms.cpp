@@ -111,7 +111,7 @@ private:
   }
 
   HostTensor stored(const std::string &name) {
-    return to_host_tensor(*find_stored(graph_, name), file_.folder);
+    return to_host_tensor(file_, *find_stored(graph_, name));
   }
 
   void scale(onnx::NodeProto &product, const onnx::NodeProto &norm) {

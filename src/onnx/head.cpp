@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/index.h"
 #include "base/scanner.h"
+#include "onnx/in_place.h"
 #include "onnx/initial.h"
 #include "onnx/reader.h"
 #include "onnx/stored.h"
@@ -292,6 +293,7 @@ private:
 Head replace_head(const std::string &path, std::int64_t classes, std::uint64_t seed) {
   TILEFUSE_CHECK(classes > 0, "a head without classes");
   ModelFile file = read_model(path);
+  take_in(file.model, in_place(file));
   Replacement replacement(*file.model.mutable_graph(), classes, seed);
   replacement.run();
   return {file.model.SerializeAsString(), replacement.renewed(), replacement.classes_before()};

@@ -216,6 +216,8 @@ struct Model::State {
 Model::Model(const std::string &path) : state_(std::make_unique<State>(read_model(path))) {}
 Model::Model(std::string_view bytes, const std::string &folder)
     : state_(std::make_unique<State>(parse_model(bytes, folder))) {}
+Model::Model(std::shared_ptr<const Buffer> bytes, const std::string &folder)
+    : state_(std::make_unique<State>(parse_model(std::move(bytes), folder))) {}
 Model::Model(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Model::~Model() = default;
 Model::Model(Model &&) noexcept = default;
@@ -267,7 +269,7 @@ program::HostTensor Model::parameter(const std::string &name) const {
   if (tensor == nullptr)
     throw Error(ErrorCode::Shape,
                 fmt::format("the model has no initializer {}", tilefuse::quoted(name)));
-  return to_host_tensor(*tensor, state_->file.folder);
+  return to_host_tensor(state_->file, *tensor);
 }
 
 std::string Model::logits() const { return logits_name(state_->file.model.graph()); }

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/buffer.h"
 #include "onnx/gap.h"
 #include "onnx/options.h"
 #include "onnx/parameters.h"
@@ -45,6 +46,8 @@ public:
   explicit Model(const std::string &path);
   // The bytes of a file; external data must lie inside `folder`.
   Model(std::string_view bytes, const std::string &folder);
+  // The same, which shares them: weights are read where they lie.
+  Model(std::shared_ptr<const Buffer> bytes, const std::string &folder);
   ~Model();
   Model(Model &&) noexcept;
   Model &operator=(Model &&) noexcept;

@@ -80,7 +80,7 @@ private:
     const auto type = to_dtype(tensor->data_type());
     if (!type || !is_float(*type))
       return false;
-    const program::HostTensor value = to_host_tensor(*tensor, file_.folder);
+    const program::HostTensor value = to_host_tensor(file_, *tensor);
     const std::int64_t count = program::elems(value.shape);
     for (std::int64_t i = 1; i < count; ++i)
       if (program::get(value, i) != program::get(value, 0))
@@ -102,7 +102,7 @@ private:
 
   // An initializer like `name`, under the name by which the node read it if that is an Identity's own.
   std::string copy(const std::string &name, const std::string &read_as, const ParameterUse &use) {
-    const program::HostTensor value = to_host_tensor(*find_stored(graph_, name), file_.folder);
+    const program::HostTensor value = to_host_tensor(file_, *find_stored(graph_, name));
     std::string own = read_as;
     if (read_as == name || !release(read_as))
       own = names_.take(graph_.node(use.node).output(0) + "/" + role_of(use.kind));

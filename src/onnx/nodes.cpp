@@ -18,7 +18,7 @@ void NodeImporter::define_initializers(const onnx::GraphProto &graph,
     if (inputs.contains(tensor.name()))
       continue;
     else if (to_dtype(tensor.data_type()))
-      graph_.define(tensor.name(), make_constant(to_host_tensor(tensor, file_.folder)));
+      graph_.define(tensor.name(), make_constant(to_host_tensor(file_, tensor)));
     else
       unknown_.insert(tensor.name());
 }

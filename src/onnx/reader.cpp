@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/scanner.h"
+#include "onnx/in_place.h"
 
 namespace tilefuse::onnx_import {
 namespace fs = std::filesystem;
@@ -69,16 +70,16 @@ Message parse_bytes(std::string_view bytes, const std::string &of, const char *w
   return message;
 }
 
-template <class Message> Message parse_file(const std::string &path, const char *what) {
+Buffer read_message(const std::string &path, const char *what) {
   const std::uint64_t size = regular_file_size(path);
   if (size > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     throw Error(ErrorCode::Limit,
                 fmt::format("{} has {} bytes; {} may have at most 2 GiB", tilefuse::quoted(path),
                             size, what),
                 {}, {"store the weights as external data beside the model"});
-  std::string bytes(size, '\0');
-  read_at(path, 0, bytes.data(), size);
-  return parse_bytes<Message>(bytes, tilefuse::quoted(path), what);
+  Buffer bytes(size);
+  read_at(path, 0, bytes.chars().data(), size);
+  return bytes;
 }
 
 std::int64_t default_opset(const onnx::ModelProto &model) {
@@ -126,6 +127,9 @@ fs::path external_path(const onnx::TensorProto &tensor, const std::string &locat
   return real;
 }
 
+constexpr const char *kModel = "an ONNX model";
+constexpr const char *kTensor = "an ONNX tensor";
+
 ModelFile model_file(onnx::ModelProto model, const fs::path &folder, const std::string &of) {
   if (!model.has_graph() || model.graph().output_size() == 0)
     fail(fmt::format("{} is not an ONNX model: it has no graph with outputs", of));
@@ -133,20 +137,45 @@ ModelFile model_file(onnx::ModelProto model, const fs::path &folder, const std::
   return {std::move(model), folder, opset};
 }
 
+ModelFile parse_in_place(std::shared_ptr<const Buffer> bytes, const fs::path &folder,
+                         const std::string &of) {
+  const std::optional<Shell> shell = shell_of(bytes->text());
+  if (!shell)
+    return model_file(parse_bytes<onnx::ModelProto>(bytes->text(), of, kModel), folder, of);
+  ModelFile file = model_file(parse_bytes<onnx::ModelProto>(shell->bytes, of, kModel), folder, of);
+  leave_in_place(file.model, *shell, bytes->text());
+  file.bytes = std::move(bytes);
+  return file;
+}
+
+std::string in_memory(std::string_view bytes) {
+  return fmt::format("what lies in {} bytes of memory", bytes.size());
+}
+
 } // namespace
 
 ModelFile read_model(const std::string &path) {
-  return model_file(parse_file<onnx::ModelProto>(path, "an ONNX model"),
-                    fs::path(path).parent_path(), tilefuse::quoted(path));
+  return parse_in_place(std::make_shared<const Buffer>(read_message(path, kModel)),
+                        fs::path(path).parent_path(), tilefuse::quoted(path));
 }
 
 ModelFile parse_model(std::string_view bytes, const fs::path &folder) {
-  const std::string of = fmt::format("what lies in {} bytes of memory", bytes.size());
-  return model_file(parse_bytes<onnx::ModelProto>(bytes, of, "an ONNX model"), folder, of);
+  const std::string of = in_memory(bytes);
+  return model_file(parse_bytes<onnx::ModelProto>(bytes, of, kModel), folder, of);
+}
+
+ModelFile parse_model(std::shared_ptr<const Buffer> bytes, const fs::path &folder) {
+  const std::string of = in_memory(bytes->text());
+  return parse_in_place(std::move(bytes), folder, of);
+}
+
+std::string_view in_place(const ModelFile &file) {
+  return file.bytes ? file.bytes->text() : std::string_view();
 }
 
 onnx::TensorProto read_tensor_message(const std::string &path) {
-  return parse_file<onnx::TensorProto>(path, "an ONNX tensor");
+  return parse_bytes<onnx::TensorProto>(read_message(path, kTensor).text(), tilefuse::quoted(path),
+                                        kTensor);
 }
 
 ExternalPlace external_place(const onnx::TensorProto &tensor) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/scanner.h"
+#include "onnx/in_place.h"
 #include "onnx/reader.h"
 #include "target/dtype_traits.h"
 
@@ -87,8 +88,7 @@ program::Bytes from_fields(const TensorProto &tensor, DType type, std::int64_t c
   }
 }
 
-program::Bytes from_raw(const TensorProto &tensor, std::int64_t bytes) {
-  const std::string &raw = tensor.raw_data();
+program::Bytes from_raw(const TensorProto &tensor, std::string_view raw, std::int64_t bytes) {
   if (raw.size() != static_cast<std::size_t>(bytes))
     fail(tensor, fmt::format("it has {} bytes; its shape and type need {}", raw.size(), bytes));
   const auto *begin = reinterpret_cast<const std::byte *>(raw.data());
@@ -96,13 +96,33 @@ program::Bytes from_raw(const TensorProto &tensor, std::int64_t bytes) {
 }
 
 program::Bytes data_of(const TensorProto &tensor, const program::HostTensor &described,
-                       const std::filesystem::path &folder) {
+                       const std::filesystem::path &folder,
+                       std::optional<std::string_view> in_place) {
   const std::int64_t bytes = byte_count(tensor, described.shape, described.type);
+  if (in_place)
+    return from_raw(tensor, *in_place, bytes);
   if (tensor.data_location() == TensorProto::EXTERNAL)
     return read_external(tensor, folder, bytes);
   if (!tensor.raw_data().empty())
-    return from_raw(tensor, bytes);
+    return from_raw(tensor, tensor.raw_data(), bytes);
   return from_fields(tensor, described.type, program::elems(described.shape));
+}
+
+program::HostTensor host_tensor(const TensorProto &tensor, const std::filesystem::path &folder,
+                                std::optional<std::string_view> in_place) {
+  const auto type = to_dtype(tensor.data_type());
+  if (!type)
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("tensor {}: elements of {} are not supported",
+                            tilefuse::quoted(tensor.name()), type_name(tensor.data_type())));
+  if (tensor.has_segment())
+    fail(tensor, "it is stored in segments, which are not supported");
+  program::HostTensor host{tensor.name(), *type, shape_of(tensor), {}};
+  host.data = data_of(tensor, host, folder, in_place);
+  if (*type == DType::Bool)
+    for (std::byte &value : host.data)
+      value = value == std::byte{0} ? std::byte{0} : std::byte{1};
+  return host;
 }
 
 } // namespace
@@ -138,19 +158,11 @@ std::int64_t elems_of(const program::Shape &shape, const std::string &whose) {
 }
 
 program::HostTensor to_host_tensor(const TensorProto &tensor, const std::filesystem::path &folder) {
-  const auto type = to_dtype(tensor.data_type());
-  if (!type)
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("tensor {}: elements of {} are not supported",
-                            tilefuse::quoted(tensor.name()), type_name(tensor.data_type())));
-  if (tensor.has_segment())
-    fail(tensor, "it is stored in segments, which are not supported");
-  program::HostTensor host{tensor.name(), *type, shape_of(tensor), {}};
-  host.data = data_of(tensor, host, folder);
-  if (*type == DType::Bool)
-    for (std::byte &value : host.data)
-      value = value == std::byte{0} ? std::byte{0} : std::byte{1};
-  return host;
+  return host_tensor(tensor, folder, std::nullopt);
+}
+
+program::HostTensor to_host_tensor(const ModelFile &file, const TensorProto &tensor) {
+  return host_tensor(tensor, file.folder, data_in_place(tensor, in_place(file)));
 }
 
 } // namespace tilefuse::onnx_import

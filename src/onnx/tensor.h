@@ -13,6 +13,8 @@
 
 namespace tilefuse::onnx_import {
 
+struct ModelFile;
+
 // Our type for TensorProto.DataType; none for strings, complex numbers and integers we lack.
 std::optional<DType> to_dtype(int data_type);
 // ONNX's word for it, "FLOAT16", or "type 99".
@@ -25,5 +27,7 @@ std::int64_t elems_of(const program::Shape &shape, const std::string &whose);
 // types, Error{Limit} when the size overflows.
 program::HostTensor to_host_tensor(const onnx::TensorProto &tensor,
                                    const std::filesystem::path &folder);
+// A tensor of a model's file, which may lie in place there (in_place.h).
+program::HostTensor to_host_tensor(const ModelFile &file, const onnx::TensorProto &tensor);
 
 } // namespace tilefuse::onnx_import

@@ -18,10 +18,14 @@ const Recipe &checked(const Recipe &recipe) {
 }
 
 // The model that the recipe names, with a new head where it says so.
-std::string model_bytes(const Recipe &recipe) {
-  return recipe.parameters.classes > 0
-             ? onnx_import::replace_head(recipe.model, recipe.parameters.classes, recipe.seed).model
-             : read_file(recipe.model);
+std::shared_ptr<const Buffer> model_bytes(const Recipe &recipe) {
+  if (recipe.parameters.classes <= 0)
+    return std::make_shared<const Buffer>(read_large_file(recipe.model));
+  const std::string model =
+      onnx_import::replace_head(recipe.model, recipe.parameters.classes, recipe.seed).model;
+  Buffer bytes(model.size());
+  std::copy(model.begin(), model.end(), bytes.chars().begin());
+  return std::make_shared<const Buffer>(std::move(bytes));
 }
 
 std::string folder_of(const Recipe &recipe) {

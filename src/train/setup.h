@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/buffer.h"
 #include "data/loader.h"
 #include "data/source.h"
 #include "onnx/import.h"
@@ -20,7 +21,8 @@ struct Setup {
   Setup(const Recipe &recipe); // wherever one is wanted, a recipe will do
 
   Recipe recipe;
-  std::string bytes; // of the model that the recipe names, with a new head where it says so
+  // Of the model that the recipe names, with a new head where it says so.
+  std::shared_ptr<const Buffer> bytes;
   onnx_import::Model model;
   std::unique_ptr<onnx_import::Model> teacher; // may be null
   std::unique_ptr<data::Source> training;

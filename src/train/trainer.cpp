@@ -470,9 +470,10 @@ std::string Trainer::describe() const {
                      "memory   {:.1f} MB: activations {:.1f}, parameters and optimiser {:.1f}, "
                      "constants {:.1f}\n",
                      std::filesystem::path(state.recipe.model).stem().string(), summary(state.pool),
-                     left_text(state.model.left_as_they_are()), teacher, data, state.recipe.seed, state.launches, again, batch,
-                     state.steps_per_epoch(), exchange, mb(memory.all()), mb(memory.activations),
-                     mb(memory.parameters), mb(memory.constants));
+                     left_text(state.model.left_as_they_are()), teacher, data, state.recipe.seed,
+                     state.launches, again, batch, state.steps_per_epoch(), exchange,
+                     mb(memory.all()), mb(memory.activations), mb(memory.parameters),
+                     mb(memory.constants));
 }
 
 std::string Trainer::starvation(double waited) const {
@@ -641,7 +642,7 @@ void Trainer::export_model(const std::string &path) {
     replaced.emplace(entry.parameter.name,
                      tensor_of(entry.parameter.name, entry.parameter.shape,
                                std::span(parameters).subspan(at(entry.row * kRow))));
-  onnx_import::export_model({state.bytes, state.folder()}, path, replaced,
+  onnx_import::export_model({state.bytes->text(), state.folder()}, path, replaced,
                             {{"tilefuse.step", std::to_string(state.step)}});
 }
 
