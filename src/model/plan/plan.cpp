@@ -137,12 +137,14 @@ private:
     std::stable_sort(order.begin(), order.end(), [](const PlacedBuffer *a, const PlacedBuffer *b) {
       return a->bytes > b->bytes;
     });
-    std::vector<const PlacedBuffer *> placed;
+    std::vector<const PlacedBuffer *> placed; // by offset
     for (PlacedBuffer *buffer : order) {
       buffer->offset = lowest_free(*buffer, placed);
-      placed.push_back(buffer);
-      std::sort(placed.begin(), placed.end(),
-                [](const PlacedBuffer *a, const PlacedBuffer *b) { return a->offset < b->offset; });
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), buffer,
+                                     [](const PlacedBuffer *a, const PlacedBuffer *b) {
+                                       return a->offset < b->offset;
+                                     }),
+                    buffer);
       plan_.activation_bytes =
           std::max(plan_.activation_bytes, buffer->offset + align_up(buffer->bytes, alignment_));
     }
