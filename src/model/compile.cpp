@@ -43,10 +43,17 @@
 namespace tilefuse::model {
 namespace {
 
-// Of what is compiled, and of all that its code depends on besides.
-std::string keyed(const std::string &text, const runtime::Device &device) {
-  return content_hash(fmt::format("{}\n{}\n{}\n{}", text, to_text(device.target()), device.driver(),
-                                  lower::code_version()));
+constexpr int kLaunchesOfThread = 32; // whose keys are worth one
+
+// All that code depends on besides what is compiled.
+std::string surroundings(const runtime::Device &device) {
+  return fmt::format("\n{}\n{}\n{}", to_text(device.target()), device.driver(),
+                     lower::code_version());
+}
+
+std::string group_key(const poly::Group &group, const schedule::Schedule &schedule,
+                      const std::string &around) {
+  return content_hash(poly::to_text(group) + "\n" + schedule::to_text(group, schedule) + around);
 }
 
 // The kernel of a launch, to be had once: from the cache, or lowered and emitted.
@@ -167,21 +174,30 @@ void fit(Compiled &compiled, const runtime::Device &device, std::int64_t most_by
 
 // Of everything that the code of a launch is made from: which arguments its parts share, not which
 // buffers they are.
-std::string launch_key(const launch::Launch &launch, const runtime::Device &device) {
+std::string launch_key(const launch::Launch &launch, const std::string &around) {
   if (launch.parts.size() == 1)
-    return cache_key(launch.parts[0].placed.group, launch.parts[0].schedule, device);
+    return group_key(launch.parts[0].placed.group, launch.parts[0].schedule, around);
   const launch::Arguments arguments = launch::arguments(launch);
-  std::string text = keyed(launch::to_text(unplaced(launch)), device);
+  std::string text = content_hash(launch::to_text(unplaced(launch)) + around);
   for (const std::vector<int> &numbers : arguments.of_parts)
     text += fmt::format(" {}", fmt::join(numbers, ","));
   return content_hash(text);
 }
 
 std::vector<Job> collect_jobs(Compiled &compiled, const runtime::Device &device) {
+  std::vector<CompiledLaunch> &launches = compiled.launches;
+  const std::string around = surroundings(device);
+  std::vector<std::string> keys(launches.size());
+  const int threads = static_cast<int>(launches.size()) / kLaunchesOfThread + 1;
+  ThreadPool pool(std::min(available_threads(), threads));
+  pool.parallel_for(std::ssize(launches), [&](int, std::int64_t i) {
+    keys[at(i)] = launch_key(launches[at(i)].launch, around);
+  });
   std::map<std::string, std::size_t> known;
   std::vector<Job> jobs;
-  for (CompiledLaunch &each : compiled.launches) {
-    const std::string key = launch_key(each.launch, device);
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    CompiledLaunch &each = launches[i];
+    const std::string &key = keys[i];
     const auto [found, is_new] = known.emplace(key, jobs.size());
     if (is_new)
       jobs.push_back({&each.launch, key, {}, true});
@@ -292,7 +308,7 @@ std::string schedule_algorithm(const std::string &algorithm) {
 
 std::string cache_key(const poly::Group &group, const schedule::Schedule &schedule,
                       const runtime::Device &device) {
-  return keyed(poly::to_text(group) + "\n" + schedule::to_text(group, schedule), device);
+  return group_key(group, schedule, surroundings(device));
 }
 
 Compiled choose_kernels(const program::Program &program, const runtime::Device &device,
