@@ -20,25 +20,32 @@ std::vector<std::string> add_functions(FunctionTable &table, std::string_view te
     below.insert(p.function.name);
 
   const SourceText source{std::make_shared<const std::string>(text)};
-  FunctionTable all = table;
+  const int before = static_cast<int>(table.size());
+  FunctionTable old; // whose names are defined again
   std::vector<std::string> names;
   for (ParsedFunction &p : parsed) {
     Function &function = p.function;
     function.source = source;
-    function.order = static_cast<int>(all.size());
-    const auto old = all.find(function.name);
-    if (old != all.end())
+    function.order = static_cast<int>(table.size());
+    const auto known = table.find(function.name);
+    if (known != table.end())
       diagnostics.add(function.at,
                       fmt::format("function '{}' is defined already, in {} line {}", function.name,
-                                  old->second.file, old->second.at.line));
+                                  known->second.file, known->second.at.line));
     if (p.complete)
-      check_function(function, all, below, diagnostics);
+      check_function(function, table, below, diagnostics);
     below.erase(function.name);
     names.push_back(function.name);
-    all.insert_or_assign(function.name, std::move(p.function));
+    if (known != table.end() && known->second.order < before)
+      old.insert(table.extract(known));
+    table.insert_or_assign(function.name, std::move(p.function));
   }
-  diagnostics.throw_if_any();
-  table = std::move(all);
+  if (!diagnostics.empty()) {
+    for (const std::string &name : names)
+      table.erase(name);
+    table.merge(old);
+    diagnostics.throw_if_any();
+  }
   return names;
 }
 
