@@ -272,6 +272,11 @@ program::HostTensor Model::parameter(const std::string &name) const {
   return to_host_tensor(state_->file, *tensor);
 }
 
+std::optional<std::span<const std::byte>> Model::parameter_in_place(const std::string &name) const {
+  const onnx::TensorProto *tensor = find_initializer(state_->file.model.graph(), name);
+  return tensor == nullptr ? std::nullopt : bytes_in_place(state_->file, *tensor);
+}
+
 std::string Model::logits() const { return logits_name(state_->file.model.graph()); }
 
 program::Program Model::program(const tile::Library &ops, const Options &options) const {

@@ -8,11 +8,13 @@
 // sizes Error{Limit}.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +73,8 @@ public:
   void write(const std::string &path) const;
   // The value of one of them, in its own type.
   program::HostTensor parameter(const std::string &name) const;
+  // The same where it lies, while the model is there; none where its bytes have to be made.
+  std::optional<std::span<const std::byte>> parameter_in_place(const std::string &name) const;
   // The tensor that a classifier's loss is computed of (parameters.h).
   std::string logits() const;
   program::Program program(const tile::Library &ops, const Options &options) const;

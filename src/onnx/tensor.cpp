@@ -165,4 +165,14 @@ program::HostTensor to_host_tensor(const ModelFile &file, const TensorProto &ten
   return host_tensor(tensor, file.folder, data_in_place(tensor, in_place(file)));
 }
 
+std::optional<std::span<const std::byte>> bytes_in_place(const ModelFile &file,
+                                                         const TensorProto &tensor) {
+  const auto data = data_in_place(tensor, in_place(file));
+  const std::optional<DType> type = to_dtype(tensor.data_type());
+  if (!data || !type || *type == DType::Bool || tensor.has_segment() ||
+      data->size() != static_cast<std::size_t>(byte_count(tensor, shape_of(tensor), *type)))
+    return std::nullopt;
+  return std::as_bytes(std::span(*data));
+}
+
 } // namespace tilefuse::onnx_import

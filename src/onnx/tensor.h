@@ -4,8 +4,10 @@
 // double_data, and external files.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "onnx.pb.h"
@@ -29,5 +31,8 @@ program::HostTensor to_host_tensor(const onnx::TensorProto &tensor,
                                    const std::filesystem::path &folder);
 // A tensor of a model's file, which may lie in place there (in_place.h).
 program::HostTensor to_host_tensor(const ModelFile &file, const onnx::TensorProto &tensor);
+// The elements that it would have, where they lie as they are; none where they do not.
+std::optional<std::span<const std::byte>> bytes_in_place(const ModelFile &file,
+                                                         const onnx::TensorProto &tensor);
 
 } // namespace tilefuse::onnx_import

@@ -84,6 +84,13 @@ program::HostTensor Setup::initial(const onnx_import::Parameter &parameter) cons
   return value;
 }
 
+std::optional<std::span<const std::byte>>
+Setup::initial_in_place(const onnx_import::Parameter &parameter) const {
+  return recipe.parameters.init.empty() && parameter.type == DType::F32
+             ? model.parameter_in_place(parameter.name)
+             : std::nullopt;
+}
+
 data::LoaderOptions loader_options(const Recipe &recipe, const StepRange &range, int workers,
                                    int rank, std::int64_t branches) {
   const std::int64_t own = recipe.steps.lanes / workers;

@@ -2,8 +2,11 @@
 // What a recipe stands for, read and put together: the model, the pictures, and what is trained.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "base/buffer.h"
@@ -39,6 +42,9 @@ struct Setup {
   std::string folder() const;
   // What a parameter is before the first step, in f32.
   program::HostTensor initial(const onnx_import::Parameter &parameter) const;
+  // The same where the model has it so, which need not be copied; else none.
+  std::optional<std::span<const std::byte>>
+  initial_in_place(const onnx_import::Parameter &parameter) const;
 };
 
 // What `text`, a recipe's data.train or data.test, names; null where it is empty.

@@ -115,8 +115,15 @@ struct Trainer::State : Setup {
     check_memory();
     compare_kernels();
     for (const PooledParameter &entry : pool.entries)
-      for (const std::string &name : std::set<std::string>{kParameters, judged()})
-        device.write(pools.part(name, entry), initial(entry.parameter).data);
+      if (const auto bytes = initial_in_place(entry.parameter))
+        write_first(entry, *bytes);
+      else
+        write_first(entry, initial(entry.parameter).data);
+  }
+
+  void write_first(const PooledParameter &entry, std::span<const std::byte> values) {
+    for (const std::string &name : std::set<std::string>{kParameters, judged()})
+      device.write(pools.part(name, entry), values);
   }
 
   double mean_factor() const { return 1.0 / static_cast<double>(recipe.steps.lanes); }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -61,6 +62,10 @@ TEST(InPlace, it_is_read_and_written_as_if_it_were_in_the_message) {
   const Model model(folder.write("model.onnx", bytes));
   EXPECT_EQ(program::get(model.parameter("large"), kElems - 1), kElems - 1);
   EXPECT_EQ(program::get(model.parameter("small"), 0), 0);
+  EXPECT_TRUE(
+      std::ranges::equal(model.parameter_in_place("large").value(), model.parameter("large").data));
+  EXPECT_FALSE(model.parameter_in_place("small"));
+  EXPECT_FALSE(model.parameter_in_place("none"));
   const std::string to = (folder.path() / "copy.onnx").string();
   model.write(to);
   EXPECT_EQ(bytes_of(to), bytes);
