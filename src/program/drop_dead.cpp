@@ -27,32 +27,29 @@ std::vector<bool> find_live(const Program &program) {
 
 } // namespace
 
-Program drop_dead(const Program &program) {
+Program drop_dead(Program program) {
   const std::vector<bool> live = find_live(program);
-  Program result;
-  result.name = program.name;
-  result.tf32 = program.tf32;
   std::vector<TensorId> renamed(program.tensors.size());
-  for (std::size_t i = 0; i < program.tensors.size(); ++i)
-    if (live[i])
-      renamed[i] = result.add(program.tensors[i]);
-  const Renaming rename(std::move(renamed));
-  result.inputs = program.inputs;
-  result.outputs = program.outputs;
-  std::for_each(result.inputs.begin(), result.inputs.end(), rename);
-  std::for_each(result.outputs.begin(), result.outputs.end(), rename);
-  for (const Statement &statement : program.statements)
-    if (live[at(statement.out)]) {
-      result.statements.push_back(statement);
-      rename(result.statements.back());
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < renamed.size(); ++i)
+    if (live[i]) {
+      renamed[i] = TensorId{static_cast<int>(tensors.size())};
+      tensors.push_back(std::move(program.tensors[i]));
     }
-  return result;
+  program.tensors = std::move(tensors);
+  std::erase_if(program.statements,
+                [&](const Statement &statement) { return !live[at(statement.out)]; });
+  const Renaming rename(std::move(renamed));
+  for (std::vector<TensorId> *ports : {&program.inputs, &program.outputs})
+    std::for_each(ports->begin(), ports->end(), rename);
+  std::for_each(program.statements.begin(), program.statements.end(), rename);
+  return program;
 }
 
 Program with_statements(Program program, std::vector<Statement> statements, bool drop) {
   program.statements = std::move(statements);
   if (drop)
-    program = drop_dead(program);
+    program = drop_dead(std::move(program));
   verify(program);
   return program;
 }
@@ -73,7 +70,7 @@ Program alone(Program program, std::vector<Statement> statements) {
   program.inputs = {inputs.begin(), inputs.end()};
   program.outputs = {statements.back().out};
   program.statements = std::move(statements);
-  return drop_dead(program);
+  return drop_dead(std::move(program));
 }
 
 } // namespace tilefuse::program

@@ -7,7 +7,7 @@ namespace tilefuse::program {
 
 // Drops statements, temporaries and constants that no output depends on; inputs stay. Tensors are
 // numbered anew, in the same order.
-Program drop_dead(const Program &program);
+Program drop_dead(Program program);
 
 // The program with other statements; without what they leave dead where they `drop`. Verified.
 Program with_statements(Program program, std::vector<Statement> statements, bool drop);

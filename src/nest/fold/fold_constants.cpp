@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "base/index.h"
 #include "nest/evaluate/reference.h"
@@ -61,7 +62,7 @@ Program fold_constants(const Program &program) {
     if (returned || !fold_statement(result, statement))
       result.statements.push_back(statement);
   }
-  return program::drop_dead(result);
+  return program::drop_dead(std::move(result));
 }
 
 } // namespace tilefuse::nest

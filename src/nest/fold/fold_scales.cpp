@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "base/index.h"
 #include "nest/fold/channel_affine.h"
@@ -158,7 +159,7 @@ public:
       if (!dropped_[s])
         kept.push_back(std::move(program_.statements[s]));
     program_.statements = std::move(kept);
-    return program::drop_dead(program_);
+    return program::drop_dead(std::move(program_));
   }
 
 private:

@@ -2,6 +2,7 @@
 #include "program/gradient/gradient.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -137,7 +138,7 @@ Program gradient(const Program &given_program, const GradientRequest &request) {
   if (request.keep_outputs)
     answers.insert(answers.end(), program.outputs.begin(), program.outputs.end());
   builder.program().outputs = std::move(answers);
-  return drop_dead(builder.program());
+  return drop_dead(std::move(builder.program()));
 }
 
 } // namespace tilefuse::program

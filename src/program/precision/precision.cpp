@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "base/index.h"
@@ -30,7 +31,7 @@ public:
     for (TensorId &id : result_.program.outputs)
       id = as_output(id);
     result_.program.statements = std::move(converted_);
-    result_.program = drop_dead(result_.program);
+    result_.program = drop_dead(std::move(result_.program));
     verify(result_.program);
     return std::move(result_);
   }

@@ -28,13 +28,12 @@ bool is_sum_of_one(const Contraction &body) {
 
 class Absorbing {
 public:
-  explicit Absorbing(const Program &program) : result_(program), readers_(count_readers(program)) {}
+  explicit Absorbing(Program program)
+      : result_(std::move(program)), readers_(count_readers(result_)) {}
 
   Program run() {
-    const std::vector<Statement> given = std::move(result_.statements);
-    result_.statements.clear();
-    for (const Statement &statement : given)
-      add(statement);
+    for (Statement &statement : std::exchange(result_.statements, {}))
+      add(std::move(statement));
     std::vector<Statement> statements = std::move(result_.statements);
     return with_statements(std::move(result_), std::move(statements), true);
   }
@@ -42,8 +41,7 @@ public:
   bool has_changed() const { return has_changed_; }
 
 private:
-  void add(const Statement &given) {
-    Statement statement = given;
+  void add(Statement statement) {
     if (auto *body = std::get_if<Contraction>(&statement.body))
       read_before(statement, *body);
     if (const std::optional<TensorId> written = written_there(statement)) {
@@ -244,11 +242,11 @@ private:
 
 } // namespace
 
-Program absorb_movement(const Program &program) {
-  Program result = defer_movement(defer_scales(program));
+Program absorb_movement(Program program) {
+  Program result = defer_movement(defer_scales(std::move(program)));
   bool has_changed = true;
   for (int round = 0; has_changed && round < kMostRounds; ++round) {
-    Absorbing absorbing(result);
+    Absorbing absorbing(std::move(result));
     result = defer_movement(absorbing.run());
     has_changed = absorbing.has_changed();
   }

@@ -17,6 +17,6 @@
 
 namespace tilefuse::program {
 
-Program absorb_movement(const Program &program);
+Program absorb_movement(Program program);
 
 } // namespace tilefuse::program

@@ -45,7 +45,7 @@ public:
       std::visit([&](const auto &body) { rewrite(statement, body); }, statement.body);
     for (TensorId id : program_.outputs)
       plain(id);
-    Program result = drop_dead(program_);
+    Program result = drop_dead(std::move(program_));
     verify(result);
     return result;
   }

@@ -19,12 +19,11 @@ namespace {
 
 class Deferring {
 public:
-  explicit Deferring(const Program &program) : result_(program), readers_(count_readers(program)) {}
+  explicit Deferring(Program program)
+      : result_(std::move(program)), readers_(count_readers(result_)) {}
 
   Program run() {
-    const std::vector<Statement> given = std::move(result_.statements);
-    result_.statements.clear();
-    for (Statement statement : given)
+    for (Statement &statement : std::exchange(result_.statements, {}))
       add(std::move(statement));
     std::vector<Statement> statements = std::move(result_.statements);
     return with_statements(std::move(result_), std::move(statements), true);
@@ -195,6 +194,6 @@ private:
 
 } // namespace
 
-Program defer_movement(const Program &program) { return Deferring(program).run(); }
+Program defer_movement(Program program) { return Deferring(std::move(program)).run(); }
 
 } // namespace tilefuse::program

@@ -17,6 +17,6 @@
 namespace tilefuse::program {
 
 // Maps whose other operands would have to be copied stay.
-Program defer_movement(const Program &program);
+Program defer_movement(Program program);
 
 } // namespace tilefuse::program

@@ -16,7 +16,8 @@ namespace {
 
 class Deferring {
 public:
-  explicit Deferring(const Program &program) : result_(program), readers_(count_readers(program)) {}
+  explicit Deferring(Program program)
+      : result_(std::move(program)), readers_(count_readers(result_)) {}
 
   Program run() {
     const std::vector<Statement> given = std::move(result_.statements);
@@ -124,6 +125,6 @@ private:
 
 } // namespace
 
-Program defer_scales(const Program &program) { return Deferring(program).run(); }
+Program defer_scales(Program program) { return Deferring(std::move(program)).run(); }
 
 } // namespace tilefuse::program

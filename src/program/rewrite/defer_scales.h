@@ -16,6 +16,6 @@
 
 namespace tilefuse::program {
 
-Program defer_scales(const Program &program);
+Program defer_scales(Program program);
 
 } // namespace tilefuse::program

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <variant>
 
 #include "base/error.h"
@@ -97,7 +98,7 @@ private:
     segment.program.outputs = segment.outputs;
     for (const TensorId id : segment.inputs)
       segment.program[id].role = Role::Input;
-    segment.program = program::drop_dead(segment.program);
+    segment.program = program::drop_dead(std::move(segment.program));
     program::verify(segment.program);
   }
 
