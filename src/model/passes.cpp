@@ -32,55 +32,55 @@ namespace {
 
 using program::Program;
 
-Program fold_constants(const Program &in, const PassInput &) { return nest::fold_constants(in); }
-Program integer_products(const Program &in, const PassInput &) {
-  return program::integer_products(in);
+Program fold_constants(Program in, const PassInput &) {
+  return nest::fold_constants(std::move(in));
 }
-Program absorb_movement(const Program &in, const PassInput &) {
-  return program::absorb_movement(in);
+Program integer_products(Program in, const PassInput &) {
+  return program::integer_products(std::move(in));
 }
-Program fold_scales(const Program &in, const PassInput &) { return nest::fold_scales(in); }
-Program narrow_integers(const Program &in, const PassInput &) {
-  return program::narrow_integers(in);
+Program absorb_movement(Program in, const PassInput &) {
+  return program::absorb_movement(std::move(in));
 }
-Program share_concatenations(const Program &in, const PassInput &) {
+Program fold_scales(Program in, const PassInput &) { return nest::fold_scales(std::move(in)); }
+Program narrow_integers(Program in, const PassInput &) {
+  return program::narrow_integers(std::move(in));
+}
+Program share_concatenations(Program in, const PassInput &) {
   return program::share_concatenations(in);
 }
-Program mask_winners(const Program &in, const PassInput &) { return program::mask_winners(in); }
-Program drop_dead(const Program &in, const PassInput &) { return program::drop_dead(in); }
+Program mask_winners(Program in, const PassInput &) { return program::mask_winners(std::move(in)); }
+Program drop_dead(Program in, const PassInput &) { return program::drop_dead(std::move(in)); }
 
-Program rewrite(const Program &in, const PassInput &with) {
+Program rewrite(Program in, const PassInput &with) {
   return program::rewrite(in, with.algorithm, with.refused);
 }
 
-Program read_broadcast(const Program &in, const PassInput &) { return program::read_broadcast(in); }
+Program read_broadcast(Program in, const PassInput &) { return program::read_broadcast(in); }
 
-Program compose_maps(const Program &in, const PassInput &) { return program::compose_maps(in); }
+Program compose_maps(Program in, const PassInput &) { return program::compose_maps(in); }
 
-Program join_sums(const Program &in, const PassInput &) { return program::join_sums(in); }
+Program join_sums(Program in, const PassInput &) { return program::join_sums(in); }
 
-Program sum_winners(const Program &in, const PassInput &) { return program::sum_winners(in); }
+Program sum_winners(Program in, const PassInput &) { return program::sum_winners(in); }
 
-Program merge_sums(const Program &in, const PassInput &with) {
+Program merge_sums(Program in, const PassInput &with) {
   return with.target->lanes == LaneKind::WorkItem ? program::merge_sums(in) : in;
 }
 
-Program join_groups(const Program &in, const PassInput &with) {
+Program join_groups(Program in, const PassInput &with) {
   const std::int64_t row_bytes = has(*with.target, Feature::WarpgroupMatrix) ? 128 : 64;
   return program::join_groups(in, row_bytes).program;
 }
 
-Program widen_first_layers(const Program &in, const PassInput &with) {
+Program widen_first_layers(Program in, const PassInput &with) {
   return search::lay_out_first_layers(in, *with.target, *with.kept);
 }
 
-Program store_filters(const Program &in, const PassInput &with) {
+Program store_filters(Program in, const PassInput &with) {
   return search::store_filters(in, *with.target, *with.kept);
 }
 
-Program pad_channels(const Program &in, const PassInput &) {
-  return program::pad_channels(in).program;
-}
+Program pad_channels(Program in, const PassInput &) { return program::pad_channels(in).program; }
 
 constexpr std::string_view kByGradient = "--gradient asks for it";
 constexpr std::string_view kByPrecision = "--precision asks for it";
@@ -165,15 +165,15 @@ void disable_pass(PassContext &passes, const std::string &name) {
   passes.disable(name);
 }
 
-Program run_pass(std::string_view name, const Program &program,
-                 const std::function<Program(const Program &)> &body, PassContext *passes) {
+Program run_pass(std::string_view name, Program program,
+                 const std::function<Program(Program)> &body, PassContext *passes) {
   TILEFUSE_CHECK(find_pass(name) != nullptr, "a pass runs that no table has");
   if (passes != nullptr && passes->is_disabled(name))
     return program;
   const bool watched = passes != nullptr && passes->is_watched();
   const std::string before = watched ? program::to_text(program) : std::string();
   const Stopwatch watch;
-  Program result = body(program);
+  Program result = body(std::move(program));
   const double seconds = watch.seconds();
   verify_after(name, result);
   if (watched)
@@ -181,18 +181,17 @@ Program run_pass(std::string_view name, const Program &program,
   return result;
 }
 
-Program run_stage(PassStage stage, const Program &program, const PassInput &input,
-                  PassContext *passes) {
-  Program result = program;
+Program run_stage(PassStage stage, Program program, const PassInput &input, PassContext *passes) {
   for (const ProgramPass &pass : kPasses)
     if (pass.stage == stage)
-      result = run_pass(
-          pass.name, result, [&](const Program &in) { return pass.run(in, input); }, passes);
-  return result;
+      program = run_pass(
+          pass.name, std::move(program), [&](Program in) { return pass.run(std::move(in), input); },
+          passes);
+  return program;
 }
 
-Program simplify(const Program &program, PassContext *passes) {
-  return run_stage(PassStage::Simplify, program, {}, passes);
+Program simplify(Program program, PassContext *passes) {
+  return run_stage(PassStage::Simplify, std::move(program), {}, passes);
 }
 
 Program lay_out_for(const Program &program, const Target &target, search::KeptChoices &kept,
@@ -205,10 +204,10 @@ Program lay_out_for(const Program &program, const Target &target, search::KeptCh
 Program prepare(const Program &program, const Target &target, const Preparation &how) {
   Program simple = how.is_simplified ? program : simplify(program, how.passes);
   if (program::is_rewrite(how.algorithm))
-    simple = run_stage(PassStage::Rewrite, simple,
+    simple = run_stage(PassStage::Rewrite, std::move(simple),
                        {.algorithm = how.algorithm, .refused = how.refused}, how.passes);
   if (how.composes)
-    simple = run_stage(PassStage::Compose, simple, {.target = &target}, how.passes);
+    simple = run_stage(PassStage::Compose, std::move(simple), {.target = &target}, how.passes);
   search::KeptChoices none(nullptr, target);
   return lay_out_for(simple, target, how.kept == nullptr ? none : *how.kept, how.passes);
 }

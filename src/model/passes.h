@@ -46,7 +46,7 @@ struct ProgramPass {
   PassStage stage;
   std::string_view needed_because; // empty: it may be left out
   // Nothing: the caller of run_pass has the function, with arguments of its own.
-  program::Program (*run)(const program::Program &, const PassInput &);
+  program::Program (*run)(program::Program, const PassInput &);
 };
 
 // In the order in which they run. A pass that runs in two places has two rows.
@@ -64,15 +64,15 @@ void disable_pass(PassContext &passes, const std::string &name);
 
 // One pass of the table. Error{…} of the pass, and where its result does not verify, which a note
 // then says.
-program::Program run_pass(std::string_view name, const program::Program &program,
-                          const std::function<program::Program(const program::Program &)> &body,
+program::Program run_pass(std::string_view name, program::Program program,
+                          const std::function<program::Program(program::Program)> &body,
                           PassContext *passes = nullptr);
 // All passes of a stage, in order. Each has a function.
-program::Program run_stage(PassStage stage, const program::Program &program, const PassInput &input,
+program::Program run_stage(PassStage stage, program::Program program, const PassInput &input,
                            PassContext *passes = nullptr);
 
 // The stage Simplify.
-program::Program simplify(const program::Program &program, PassContext *passes = nullptr);
+program::Program simplify(program::Program program, PassContext *passes = nullptr);
 
 // The stage LayOut: groups of few channels, first layers and odd counts of channels as the target's
 // matrix units want them (program/rewrite/join_groups.h, first_layer.h, pad_channels.h); the

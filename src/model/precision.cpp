@@ -58,9 +58,9 @@ AppliedPrecision apply_precision(const program::Program &program, const std::str
                 fmt::format("precision f16: {} cannot load and store it", target.name), {},
                 {"bf16 and f32 run there"});
   program::Precision stored;
-  const auto store = [&](const program::Program &in) {
-    stored = program::with_precision(in, type);
-    return stored.program;
+  const auto store = [&](program::Program in) {
+    stored = program::with_precision(std::move(in), type);
+    return std::move(stored.program);
   };
   return {.program = run_pass(kWithPrecision, simplify(program, passes), store, passes),
           .is_simplified = true,

@@ -47,9 +47,9 @@ CutStep cut_step(const StepProgram &step, const std::string &precision, const Ta
   model::AppliedPrecision &applied = made.applied;
   if (step.lane_sums > 0) {
     if (!std::exchange(applied.is_simplified, true))
-      applied.program = model::simplify(applied.program);
-    applied.program =
-        model::run_stage(model::PassStage::Compose, applied.program, {.target = &target});
+      applied.program = model::simplify(std::move(applied.program));
+    applied.program = model::run_stage(model::PassStage::Compose, std::move(applied.program),
+                                       {.target = &target});
   }
   made.segments = cut(applied.program, step.lane_sums);
   return made;

@@ -53,16 +53,14 @@ bool fold_statement(Program &program, const Statement &statement) {
   return true;
 }
 
-Program fold_constants(const Program &program) {
-  Program result = program;
-  result.statements.clear();
-  for (const Statement &statement : program.statements) {
+Program fold_constants(Program program) {
+  for (Statement &statement : std::exchange(program.statements, {})) {
     const bool returned = std::find(program.outputs.begin(), program.outputs.end(),
                                     statement.out) != program.outputs.end();
-    if (returned || !fold_statement(result, statement))
-      result.statements.push_back(statement);
+    if (returned || !fold_statement(program, statement))
+      program.statements.push_back(std::move(statement));
   }
-  return program::drop_dead(std::move(result));
+  return program::drop_dead(std::move(program));
 }
 
 } // namespace tilefuse::nest

@@ -141,11 +141,11 @@ bool overflows(const program::Tensor &tensor, const std::vector<double> &scale) 
 
 class ScaleFolding {
 public:
-  explicit ScaleFolding(const Program &program)
-      : program_(program), readers_(program.tensors.size()),
-        dropped_(program.statements.size(), false) {
-    for (std::size_t s = 0; s < program.statements.size(); ++s)
-      for (TensorId id : program::reads(program.statements[s]))
+  explicit ScaleFolding(Program program)
+      : program_(std::move(program)), readers_(program_.tensors.size()),
+        dropped_(program_.statements.size(), false) {
+    for (std::size_t s = 0; s < program_.statements.size(); ++s)
+      for (TensorId id : program::reads(program_.statements[s]))
         if (readers_[at(id)].empty() || readers_[at(id)].back() != s)
           readers_[at(id)].push_back(s);
   }
@@ -289,6 +289,6 @@ private:
 
 } // namespace
 
-Program fold_scales(const Program &program) { return ScaleFolding(program).run(); }
+Program fold_scales(Program program) { return ScaleFolding(std::move(program)).run(); }
 
 } // namespace tilefuse::nest

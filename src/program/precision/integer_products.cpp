@@ -29,7 +29,8 @@ bool is_whole(DType type) { return is_narrow(type) || type == DType::I32; }
 
 class Converting {
 public:
-  explicit Converting(const Program &program) : program_(program), readers_(readers_of(program)) {}
+  explicit Converting(Program program)
+      : program_(std::move(program)), readers_(readers_of(program_)) {}
 
   Program run() {
     for (Statement &statement : std::exchange(program_.statements, {}))
@@ -97,7 +98,8 @@ private:
 
   void convert(Statement statement) {
     if (const auto *map = std::get_if<Map>(&statement.body))
-      return convert_map(statement, *map);
+      return is_convertible(statement, *map) ? convert_map(statement, *map)
+                                             : keep(std::move(statement));
     if (std::holds_alternative<View>(statement.body) || moves(statement))
       return convert_move(std::move(statement));
     const auto &body = std::get<Contraction>(statement.body);
@@ -124,10 +126,12 @@ private:
     });
   }
 
-  void convert_map(const Statement &statement, const Map &map) {
+  bool is_convertible(const Statement &statement, const Map &map) const {
     const DType type = program_[statement.out].type;
-    if (!reads_integers(map) || (type != DType::F32 && !is_whole(type)))
-      return keep(statement);
+    return reads_integers(map) && (type == DType::F32 || is_whole(type));
+  }
+
+  void convert_map(const Statement &statement, const Map &map) {
     if (is_constant(map))
       return note_constant(statement, map);
     if (const std::optional<Rounding> rounding =
@@ -610,6 +614,6 @@ private:
 
 } // namespace
 
-Program integer_products(const Program &program) { return Converting(program).run(); }
+Program integer_products(Program program) { return Converting(std::move(program)).run(); }
 
 } // namespace tilefuse::program

@@ -27,6 +27,6 @@
 namespace tilefuse::program {
 
 // Where `program` has no tensors of 8-bit integers, or nothing that dequantises them, it stays.
-Program integer_products(const Program &program);
+Program integer_products(Program program);
 
 } // namespace tilefuse::program

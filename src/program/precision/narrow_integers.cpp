@@ -108,16 +108,15 @@ std::optional<int> copied_operand(const Program &program, const Map &map, const 
 
 class Narrowing {
 public:
-  explicit Narrowing(const Program &program) : program_(program) {}
+  explicit Narrowing(Program program) : program_(std::move(program)) {}
 
   Program run() {
-    for (const Statement &statement : std::exchange(program_.statements, {})) {
-      Statement changed = statement;
-      if (auto *body = std::get_if<Contraction>(&changed.body))
-        narrow(*body, changed.out);
-      else if (const auto *map = std::get_if<Map>(&changed.body))
-        maps_[changed.out] = *map;
-      statements_.push_back(std::move(changed));
+    for (Statement &statement : std::exchange(program_.statements, {})) {
+      if (auto *body = std::get_if<Contraction>(&statement.body))
+        narrow(*body, statement.out);
+      else if (const auto *map = std::get_if<Map>(&statement.body))
+        maps_[statement.out] = *map;
+      statements_.push_back(std::move(statement));
     }
     return with_statements(std::move(program_), std::move(statements_), true);
   }
@@ -200,6 +199,6 @@ private:
 
 } // namespace
 
-Program narrow_integers(const Program &program) { return Narrowing(program).run(); }
+Program narrow_integers(Program program) { return Narrowing(std::move(program)).run(); }
 
 } // namespace tilefuse::program

@@ -15,6 +15,6 @@
 namespace tilefuse::program {
 
 // Ensures: every value is what it was.
-Program narrow_integers(const Program &program);
+Program narrow_integers(Program program);
 
 } // namespace tilefuse::program

@@ -18,8 +18,9 @@ namespace {
 
 class Converting {
 public:
-  Converting(const Program &program, DType type)
-      : type_(type), keeps_(choose_kept(program)), result_{.program = program, .type = type} {}
+  Converting(Program program, DType type)
+      : type_(type),
+        keeps_(choose_kept(program)), result_{.program = std::move(program), .type = type} {}
 
   Precision run() {
     std::vector<Statement> statements = std::move(result_.program.statements);
@@ -159,8 +160,8 @@ private:
 
 } // namespace
 
-Precision with_precision(const Program &program, DType type) {
-  return Converting(program, type).run();
+Precision with_precision(Program program, DType type) {
+  return Converting(std::move(program), type).run();
 }
 
 std::string summary(const Precision &precision) {

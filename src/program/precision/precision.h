@@ -37,7 +37,7 @@ struct Precision {
 
 // f32 becomes `type`, f16 or bf16, other types stay. Constants must carry their data. Ensures: same
 // inputs and outputs, in name, type and shape.
-Precision with_precision(const Program &program, DType type);
+Precision with_precision(Program program, DType type);
 
 // One line: how much is stored in the type and what is not.
 std::string summary(const Precision &precision);

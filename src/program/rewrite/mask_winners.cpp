@@ -10,6 +10,7 @@
 
 #include "base/index.h"
 #include "program/drop_dead.h"
+#include "program/readers.h"
 #include "program/rewrite/rewriter.h"
 #include "program/rewrite/terms.h"
 
@@ -60,23 +61,20 @@ std::optional<int> masked_operand(const Map &map) {
 
 class Masking {
 public:
-  explicit Masking(const Program &program)
-      : result_(program), writer_(program.tensors.size(), nullptr),
-        readers_(program.tensors.size(), 0) {
-    for (const Statement &statement : program.statements) {
+  explicit Masking(Program program)
+      : result_(std::move(program)), readers_(count_readers(result_)),
+        given_(std::exchange(result_.statements, {})), writer_(result_.tensors.size(), nullptr) {
+    for (const Statement &statement : given_)
       writer_[at(statement.out)] = &statement;
-      for (const TensorId id : reads(statement))
-        ++readers_[at(id)];
-    }
-    for (const TensorId id : program.outputs)
-      ++readers_[at(id)];
   }
 
-  Program run(const Program &program) {
-    for (const Statement &statement : program.statements)
+  Program run() {
+    for (const Statement &statement : given_)
       find(statement);
+    if (masks_.empty())
+      return with_statements(std::move(result_), std::move(given_), true);
     std::vector<Statement> statements;
-    for (const Statement &statement : program.statements)
+    for (const Statement &statement : given_)
       if (const auto mask = masks_.find(statement.out); mask != masks_.end())
         add_masked(statement, *mask->second, statements);
       else if (!is_moved(statement))
@@ -151,13 +149,14 @@ private:
   }
 
   Program result_;
-  std::vector<const Statement *> writer_; // by tensor
-  std::vector<int> readers_;
+  std::vector<int> readers_; // by tensor
+  std::vector<Statement> given_;
+  std::vector<const Statement *> writer_;       // by tensor
   std::map<TensorId, const Statement *> masks_; // by what they mask
 };
 
 } // namespace
 
-Program mask_winners(const Program &program) { return Masking(program).run(program); }
+Program mask_winners(Program program) { return Masking(std::move(program)).run(); }
 
 } // namespace tilefuse::program

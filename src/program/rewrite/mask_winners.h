@@ -19,6 +19,6 @@
 namespace tilefuse::program {
 
 // Requires a verified program.
-Program mask_winners(const Program &program);
+Program mask_winners(Program program);
 
 } // namespace tilefuse::program
