@@ -32,25 +32,22 @@ std::optional<Roles> roles_of(const Nest &nest) {
     std::swap(roles.data, roles.filter);
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Operand &filter = nest.inputs[at(roles.filter)];
+  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
+  const auto by_stride = [&](IndexId a, IndexId b) {
+    return std::llabs(out.coeff[a]) < std::llabs(out.coeff[b]);
+  };
   const auto is_single = [&](IndexId i) { return extent(nest, i) == 1; };
   for (const IndexId i : output_indices(nest)) {
     if (is_single(i))
       continue;
     const bool by_data = moves(data, i);
     const bool by_filter = moves(filter, i);
-    if (by_data != by_filter)
-      (by_data ? roles.pixels : roles.channels).push_back(i);
-    else
-      roles.shared.push_back(i);
+    std::vector<IndexId> &list =
+        by_data == by_filter ? roles.shared : (by_data ? roles.pixels : roles.channels);
+    list.insert(std::upper_bound(list.begin(), list.end(), i, by_stride), i);
   }
   for (const IndexId i : reduced_indices(nest))
     (is_tap(nest, data, i) && !is_single(i) ? roles.taps : roles.depth).push_back(i);
-  const nest::Linear out = nest::flat(nest.out, nest.indices.size());
-  const auto by_stride = [&](IndexId a, IndexId b) {
-    return std::llabs(out.coeff[a]) < std::llabs(out.coeff[b]);
-  };
-  for (std::vector<IndexId> *list : {&roles.channels, &roles.pixels, &roles.shared})
-    std::stable_sort(list->begin(), list->end(), by_stride);
   return roles;
 }
 

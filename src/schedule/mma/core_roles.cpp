@@ -19,13 +19,18 @@ constexpr std::int64_t kLongestRow = 128; // bytes of a step's depth
 
 // How both inputs lie, for one way to call them data and filter.
 struct Sides {
-  Roles roles;
   std::optional<IndexId> depth = {}; // contiguous in what is not turned; none: all reduced indices
   std::optional<IndexId> block = {}; // of `depth`, where it lies in blocks
   std::optional<IndexId> pixel = {}; // contiguous in data that is turned
   std::optional<IndexId> channel = {}; // contiguous in a filter that is turned
   bool filter_turned() const { return channel.has_value(); }
   bool data_apart = false;
+};
+
+// The way to call them that is taken.
+struct NamedSides {
+  Roles roles;
+  Sides sides;
 };
 
 bool can_turn(const Nest &nest, bool is_of_wgmma) {
@@ -67,35 +72,33 @@ std::optional<IndexId> block_of(const Nest &nest, const Roles &roles, IndexId de
 
 // Along the longest reduced index that moves the data through what is not checked, for a filter that
 // can be packed to lie along it.
-std::optional<Sides> gathered_sides(const Nest &nest, Roles roles) {
+std::optional<Sides> gathered_sides(const Nest &nest, const Roles &roles) {
+  if (!nest.inputs[at(roles.filter)].constant)
+    return {};
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Linear flat = nest::flat(data, nest.indices.size());
   std::optional<IndexId> longest;
-  if (!nest.inputs[at(roles.filter)].constant)
-    return {};
   for (const IndexId i : roles.depth)
     if (flat.coeff[i] > 0 && !is_checked(data, i) &&
         (!longest || extent(nest, i) > extent(nest, *longest)))
       longest = i;
   if (!longest)
     return {};
-  return Sides{.roles = std::move(roles), .depth = longest, .data_apart = true};
+  return Sides{.depth = longest, .data_apart = true};
 }
 
-std::optional<Sides> sides_of(const Nest &nest, Roles roles, bool is_of_wgmma) {
+std::optional<Sides> sides_of(const Nest &nest, const Roles &roles, bool is_of_wgmma) {
   const nest::Operand &data = nest.inputs[at(roles.data)];
   const nest::Operand &filter = nest.inputs[at(roles.filter)];
   const Ids<IndexId> reduced = reduced_indices(nest);
   // A filter that is constant can be packed to lie straight along any index.
   for (const IndexId i : reduced)
-    if (is_contiguous(data, i) && (filter.constant || is_contiguous(filter, i))) {
-      const std::optional<IndexId> block = block_of(nest, roles, i);
-      return Sides{.roles = std::move(roles), .depth = i, .block = block};
-    }
+    if (is_contiguous(data, i) && (filter.constant || is_contiguous(filter, i)))
+      return Sides{.depth = i, .block = block_of(nest, roles, i)};
   if (reduced.empty())
     return {};
   if (!can_turn(nest, is_of_wgmma))
-    return gathered_sides(nest, std::move(roles));
+    return gathered_sides(nest, roles);
   Sides sides{.pixel = first_contiguous(data, roles.pixels)};
   sides.channel = first_contiguous(filter, roles.channels);
   const std::optional<IndexId> of_data = first_contiguous(data, reduced);
@@ -107,9 +110,8 @@ std::optional<Sides> sides_of(const Nest &nest, Roles roles, bool is_of_wgmma) {
     sides.depth = of_filter;
     sides.channel = {};
   } else if (!sides.pixel || !sides.filter_turned()) {
-    return gathered_sides(nest, std::move(roles));
+    return gathered_sides(nest, roles);
   }
-  sides.roles = std::move(roles);
   return sides;
 }
 
@@ -146,43 +148,51 @@ bool has_window(const Nest &nest, const nest::Operand &operand) {
 
 // The input under a window is wgmma's data, whose taps it walks; or its filter where both are
 // turned, whose columns are dealt out over taps. Its stores do not ask how results lie.
-std::optional<Sides> sides_under_window(const Nest &nest, const Roles &roles) {
+std::optional<NamedSides> sides_under_window(const Nest &nest, const Roles &roles,
+                                             const Roles &exchanged) {
   const bool is_data = has_window(nest, nest.inputs[at(roles.data)]);
   if (is_data == has_window(nest, nest.inputs[at(roles.filter)]))
     return {};
-  const Roles as_data = is_data ? roles : exchanged(roles);
-  std::optional<Sides> walked = sides_of(nest, as_data, true);
+  const Roles &as_data = is_data ? roles : exchanged;
+  const std::optional<Sides> walked = sides_of(nest, as_data, true);
   if (walked && walked->depth && !walked->pixel && !walked->data_apart)
-    return walked;
-  std::optional<Sides> dealt = sides_of(nest, exchanged(as_data), true);
-  return dealt && dealt->pixel && dealt->channel ? dealt : std::nullopt;
+    return NamedSides{as_data, *walked};
+  const Roles &as_filter = is_data ? exchanged : roles;
+  const std::optional<Sides> dealt = sides_of(nest, as_filter, true);
+  if (dealt && dealt->pixel && dealt->channel)
+    return NamedSides{as_filter, *dealt};
+  return {};
 }
 
 // The channel is contiguous in the result if either way allows, or else nearer than the pixel. Turned
 // data beside a straight filter is nothing for wgmma.
-std::optional<Sides> sides_of(const Nest &nest, bool is_of_wgmma) {
+std::optional<NamedSides> sides_of(const Nest &nest, bool is_of_wgmma) {
   const std::optional<Roles> roles = roles_of(nest);
   if (!roles || roles->channels.empty() || roles->pixels.empty())
     return {};
-  std::optional<Sides> plain = sides_of(nest, *roles, is_of_wgmma);
+  const Roles other_roles = exchanged(*roles);
   if (is_of_wgmma)
-    if (std::optional<Sides> sides = sides_under_window(nest, *roles))
+    if (std::optional<NamedSides> sides = sides_under_window(nest, *roles, other_roles))
       return sides;
+  const std::optional<Sides> plain = sides_of(nest, *roles, is_of_wgmma);
   const nest::Linear out = nest::flat(nest.out, nest.indices.size());
   const bool exchanges =
       out.coeff[at(roles->channels.front())] != 1 &&
       (out.coeff[at(roles->pixels.front())] == 1 || (plain && has_near_pixels(*plain, out)));
-  std::optional<Sides> other = sides_of(nest, exchanged(*roles), is_of_wgmma);
+  const std::optional<Sides> other = sides_of(nest, other_roles, is_of_wgmma);
   const auto is_refused = [](const std::optional<Sides> &sides) {
     return !sides || (sides->pixel && !sides->channel);
   };
-  if (is_of_wgmma && is_refused(plain) != is_refused(other))
-    return is_refused(plain) ? other : plain;
-  return exchanges && other ? other : plain;
+  const bool takes_other = is_of_wgmma && is_refused(plain) != is_refused(other)
+                               ? is_refused(plain)
+                               : exchanges && other;
+  if (takes_other)
+    return other ? std::optional<NamedSides>({other_roles, *other}) : std::nullopt;
+  return plain ? std::optional<NamedSides>({*roles, *plain}) : std::nullopt;
 }
 
-CoreRoles roles_in(const Nest &nest, const Sides &sides, const std::vector<IndexId> &order) {
-  const Roles &roles = sides.roles;
+CoreRoles roles_in(const Nest &nest, const NamedSides &named, const std::vector<IndexId> &order) {
+  const auto &[roles, sides] = named;
   CoreRoles result{.data = roles.data,
                    .filter = roles.filter,
                    .data_turned = sides.pixel.has_value(),
@@ -247,13 +257,13 @@ std::optional<std::string> no_core_roles(const Nest &nest, bool is_of_wgmma) {
 
 CoreRoles core_roles(const Nest &nest, const Schedule &schedule) {
   const bool is_of_wgmma = has_core(schedule) && is_wgmma(*schedule.core.op);
-  const std::optional<Sides> sides = sides_of(nest, is_of_wgmma);
+  const std::optional<NamedSides> sides = sides_of(nest, is_of_wgmma);
   TILEFUSE_CHECK(sides, "a matrix instruction for what is not a sum of products");
   return roles_in(nest, *sides, schedule.order);
 }
 
 SideTypes side_types(const Nest &nest, bool is_of_wgmma) {
-  const std::optional<Sides> sides = sides_of(nest, is_of_wgmma);
+  const std::optional<NamedSides> sides = sides_of(nest, is_of_wgmma);
   if (!sides)
     return {};
   return {type_of(nest, nest.inputs[at(sides->roles.data)]),
