@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 
 #include "nest/nest.h"
@@ -98,6 +99,34 @@ TEST(MatrixNeighbours, ReachEveryAxis) {
   }
   for (const auto &[name, axis] : open)
     ADD_FAILURE() << "no step reached " << name;
+}
+
+// Neighbouring taps of a filter's gradient come to share a window, and to have rows of their own.
+TEST(MatrixNeighbours, ShareWindowsOfTaps) {
+  const nest::Nest nest = nest::parse_nest(R"(nest conv {
+  index m 64, r 3, s 3, c 64 | n 4, y 16, x 16
+  slot 0 f16 65536, 1 f16 65536, 2 f16 36864
+  acc f32 = sum mul
+  in 0 + 0 [n:4*16384, y:16*1024, x:16*64, m:64*1]
+  in 1 + 0 [n:4*16384, r + y - 1:16?*1024, s + x - 1:16?*64, c:64*1]
+  out 2 + 0 [m:64*576, r:3*192, s:3*64, c:64*1]
+  post f16(acc)
+})");
+  const Target target = hopper();
+  const std::vector<Schedule> all = search::wgmma_schedules(nest, target, false);
+  const auto shares = [](const Schedule &s) {
+    return s.pipes[1].footprint == Footprint::StepHalo;
+  };
+  Random random(3);
+  std::set<std::pair<bool, bool>> steps; // whether they share, before and behind
+  for (int walk = 0; walk < 200; ++walk) {
+    const Schedule &at = random.of(all);
+    if (const auto next = search::matrix_neighbour(nest, target, at, random)) {
+      ASSERT_FALSE(illegal(nest, *next, target)) << to_text(nest, *next);
+      steps.insert({shares(at), shares(*next)});
+    }
+  }
+  EXPECT_EQ(steps.size(), 4U);
 }
 
 // Fields of a schedule that warps' instructions read.
