@@ -67,8 +67,10 @@ void parse_header(std::string_view text, Compiled &compiled, const std::string &
     scanner.fail("a program");
 }
 
-// The text begins with the end of the line in front of the first form.
-std::vector<Launch> parse_forms(std::string_view text, const std::string &file) {
+// The program, and beside it the forms, whose text begins with the end of the line in front of the
+// first one.
+std::vector<Launch> parse_forms(std::string_view program, std::string_view text, Compiled &compiled,
+                                const std::string &file) {
   std::vector<std::string_view> texts;
   take_to(text, kForm);
   while (!text.empty())
@@ -76,8 +78,11 @@ std::vector<Launch> parse_forms(std::string_view text, const std::string &file) 
   std::vector<Launch> forms(texts.size());
   const int threads = static_cast<int>(texts.size()) / kFormsOfThread + 1;
   ThreadPool pool(std::min(available_threads(), threads));
-  pool.parallel_for(std::ssize(texts), [&](int, std::int64_t i) {
-    forms[at(i)] = launch::parse_launch(texts[at(i)], file);
+  pool.parallel_for(std::ssize(texts) + 1, [&](int, std::int64_t i) {
+    if (i == 0)
+      compiled.stored = program::parse_stored_program(program, file);
+    else
+      forms[at(i - 1)] = launch::parse_launch(texts[at(i - 1)], file);
   });
   return forms;
 }
@@ -197,8 +202,8 @@ std::string to_text(const Compiled &compiled) {
 Compiled parse_compiled(std::string_view text, const std::string &file) {
   Compiled compiled;
   parse_header(take_to(text, kProgram), compiled, file);
-  compiled.stored = program::parse_stored_program(take_to(text, kForms), file);
-  const std::vector<Launch> forms = parse_forms(take_to(text, kLaunches), file);
+  const std::string_view program = take_to(text, kForms);
+  const std::vector<Launch> forms = parse_forms(program, take_to(text, kLaunches), compiled, file);
   LaunchParser(text, forms, compiled, file).parse();
   return compiled;
 }
