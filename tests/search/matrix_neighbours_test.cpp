@@ -114,9 +114,7 @@ TEST(MatrixNeighbours, ShareWindowsOfTaps) {
 })");
   const Target target = hopper();
   const std::vector<Schedule> all = search::wgmma_schedules(nest, target, false);
-  const auto shares = [](const Schedule &s) {
-    return s.pipes[1].footprint == Footprint::StepHalo;
-  };
+  const auto shares = [](const Schedule &s) { return s.pipes[1].footprint == Footprint::StepHalo; };
   Random random(3);
   std::set<std::pair<bool, bool>> steps; // whether they share, before and behind
   for (int walk = 0; walk < 200; ++walk) {
