@@ -258,7 +258,7 @@ struct WgmmaModel : GemmModel {
   double filter_rows() const {
     const double share =
         static_cast<double>(halo_rows(gemm)) / static_cast<double>(tile.depth * gemm.halo.taps);
-    return is_kept ? 0 : static_cast<double>(tile.columns) * (gemm.halo.taps == 1 ? 1 : share);
+    return is_kept ? 0 : static_cast<double>(tile.columns) * share;
   }
 
   // Of a copy, of which as many are under way as there are buffers; where they are few, one is read

@@ -110,9 +110,10 @@
 //
 // Where both inputs are turned (a filter gradient) both are copied in such panels, of `depth`
 // points of the depth, which an im2col map walks as it walks pixels. Few channels lie in panels of
-// 64 or 32 bytes. Columns are numbered by panels: those of the channels for each tap, the taps being the output indices that move the
-// filter alone; a tile may hold panels of several taps. Other output indices are parts of the
-// reduction (nest/flatten/split.h), whole products of their own, slowest among the tiles.
+// 64 or 32 bytes. Columns are numbered by panels: those of the channels for each tap, the taps
+// being the output indices that move the filter alone; a tile may hold panels of several taps.
+// Other output indices are parts of the reduction (nest/flatten/split.h), whole products of their
+// own, slowest among the tiles.
 //
 // With `pipe 1 step_halo tma stages N` neighbouring taps along the lines of the depth read one
 // window: the rows of a step and those behind it. A line then has as many points of the depth as any

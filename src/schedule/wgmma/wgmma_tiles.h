@@ -28,9 +28,8 @@ constexpr std::int64_t kBoxAlign = 1024; // bytes, of what a tensor copy fills
 // How columns of tiles are numbered.
 struct ColumnPlan {
   std::vector<IndexId>
-      taps; // both turned: output indices that move the filter alone, slowest first
-  std::int64_t beside =
-      1; // points of the last tap, whose panels of the same channels are neighbours
+      taps;                // both turned: output indices that move the filter alone, slowest first
+  std::int64_t beside = 1; // points of the last tap, neighbours in a panel of the channels
   std::vector<IndexId> parts; // the other output indices of the grid
   std::int64_t panels = 1;    // both turned: of the channels
   std::int64_t columns = 0;   // in all, with those that pad panels

@@ -40,7 +40,7 @@ using schedule::wgmma_op_for;
 // A kind of form: its tiles, and how inputs and results travel.
 struct Kind {
   std::string_view name;      // "wgmma_" and so on
-  std::string_view tf32_name; // the same of f32 rounded to tf32
+  std::string_view tf32_name; // the same of f32 rounded to tf32; empty: none turns both inputs
   std::span<const TileSizes> tiles = kGroupTiles;
   Engine data = Engine::Tma;             // mma's kind: of both inputs, by warps that multiply
   Footprint footprint = Footprint::Step; // of the data; windows: tiles are boxes of pixels
@@ -62,10 +62,7 @@ constexpr auto kKinds = std::to_array<Kind>({
      .tiles = kWindowTiles,
      .footprint = Footprint::Halo},
     {.name = "wgmma_gather", .tf32_name = "wgmma_tf32_gather", .data = Engine::CpAsync},
-    {.name = "wgmma_step_halo",
-     .tf32_name = "wgmma_tf32_step_halo",
-     .tiles = kStepHaloTiles,
-     .filter = Footprint::StepHalo},
+    {.name = "wgmma_step_halo", .tiles = kStepHaloTiles, .filter = Footprint::StepHalo},
 });
 constexpr const Kind &kOfWarps = kKinds[0], &kPlain = kKinds[1], &kStored = kKinds[2],
                      &kSwapped = kKinds[3], &kWindowed = kKinds[4], &kStreamed = kKinds[5],
@@ -368,7 +365,8 @@ std::vector<std::string> core_algorithms() {
                                     std::string(kBlocks)};
   for (const auto name : {&Kind::name, &Kind::tf32_name})
     for (const Kind &kind : kOfGroups)
-      names.emplace_back(kind.*name);
+      if (!(kind.*name).empty())
+        names.emplace_back(kind.*name);
   names.emplace_back(kClustered);
   names.emplace_back(kPartsName);
   return names;
