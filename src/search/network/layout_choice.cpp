@@ -91,10 +91,10 @@ public:
         laid.weighed = text->substr(text->find('\n') + 1);
         return split(std::move(laid));
       }
-    const std::vector<Arrangement> others = other_arrangements(first);
+    std::vector<LaidOut> others = other_arrangements(first);
     if (others.empty())
       return split(std::move(first));
-    LaidOut best = weigh(std::move(first), others);
+    LaidOut best = weigh(std::move(first), std::move(others));
     kept_.keep(question, subject, fmt::format("{}\n{}", layout_name(best), best.weighed));
     return split(std::move(best));
   }
@@ -125,31 +125,33 @@ private:
     return laid;
   }
 
-  // Those with other kernels than NHWC, told before a fusion is judged. Vectors of a CPU begin
-  // anywhere: there nothing is gained by padding.
-  std::vector<Arrangement> other_arrangements(const LaidOut &judged) const {
-    FusionSettings unjudged = options_.fusion;
-    unjudged.level = std::min(unjudged.level, poly::FuseLevel::Pointwise);
+  // Most that a fusion which is not judged does.
+  FusionSettings unjudged() const {
+    FusionSettings fusion = options_.fusion;
+    fusion.level = std::min(fusion.level, poly::FuseLevel::Pointwise);
+    return fusion;
+  }
+  bool is_judged() const { return unjudged().level != options_.fusion.level; }
+
+  // Those with other kernels than NHWC, told and left before a fusion is judged. Vectors of a CPU
+  // begin anywhere: there nothing is gained by padding.
+  std::vector<LaidOut> other_arrangements(const LaidOut &judged) const {
     std::vector<Arrangement> known;
     if (target_.lanes == LaneKind::WorkItem)
       known.push_back({.pads_rows = true});
     known.push_back({.layout = Layout::Nchw});
     known.push_back({.layout = Layout::Blocked});
-    const bool is_placed = unjudged.level == options_.fusion.level;
-    std::string first = is_placed ? texts(judged) : "";
-    std::vector<std::string> found(known.size());
+    std::string first = is_judged() ? "" : texts(judged);
+    std::vector<LaidOut> found(known.size());
     ThreadPool pool(std::min(available_threads(), static_cast<int>(known.size()) + 1));
     pool.parallel_for(static_cast<std::int64_t>(known.size()) + 1, [&](int, std::int64_t i) {
       if (at(i) < known.size())
-        found[at(i)] = texts(place(known[at(i)], unjudged));
-      else if (!is_placed)
-        first = texts(place({}, unjudged));
+        found[at(i)] = place(known[at(i)], unjudged());
+      else if (is_judged())
+        first = texts(place({}, unjudged()));
     });
-    std::vector<Arrangement> others;
-    for (std::size_t k = 0; k < known.size(); ++k)
-      if (found[k] != first)
-        others.push_back(known[k]);
-    return others;
+    std::erase_if(found, [&](const LaidOut &other) { return texts(other) == first; });
+    return found;
   }
 
   static std::string texts(const LaidOut &laid) {
@@ -182,17 +184,18 @@ private:
     return best.layout == Layout::Nhwc ? kClearly : 1;
   }
 
-  LaidOut weigh(LaidOut best, const std::vector<Arrangement> &others) {
+  LaidOut weigh(LaidOut best, std::vector<LaidOut> others) {
     std::string text;
     weigh_splits(groups_of(distinct(best)), target_, options_.split, kept_);
     double least = price(best, std::numeric_limits<double>::infinity(), text).value();
-    for (const Arrangement &other : others) {
-      if (!other.pads_rows && unit_.core.op != nullptr) {
-        text += name_of(other) + ": not priced, matrix units read channels last\n";
+    for (LaidOut &other : others) {
+      const Arrangement as{other.layout, other.pads_rows};
+      if (!as.pads_rows && unit_.core.op != nullptr) {
+        text += name_of(as) + ": not priced, matrix units read channels last\n";
         continue;
       }
-      LaidOut laid = place(other);
-      if (const auto seconds = price(laid, least * needed(best, other), text)) {
+      LaidOut laid = is_judged() ? place(as) : std::move(other);
+      if (const auto seconds = price(laid, least * needed(best, as), text)) {
         least = *seconds;
         best = std::move(laid);
       }
@@ -252,13 +255,17 @@ private:
     return seconds;
   }
 
-  // Stops above the limit.
+  // Stops where it comes to more than the limit, or would whatever the next kernel takes.
   double price(const std::vector<Priced> &kernels, double limit, int &done) {
     double rest = least_of(kernels), seconds = 0;
     ThreadPool pool(available_threads());
     const std::size_t side_by_side = static_cast<std::size_t>(pool.threads());
     std::vector<Launched> launched;
+    const auto hoped = [&] { return seconds + hope_ * rest; };
     for (const Priced &one : kernels) {
+      rest -= one.launches * one.least_seconds;
+      if (hoped() > limit)
+        return hoped();
       if (at(done) == launched.size()) {
         launched.resize(std::min(kernels.size(), at(done) + side_by_side));
         pool.parallel_for(static_cast<std::int64_t>(launched.size()) - done,
@@ -269,11 +276,10 @@ private:
       const Launched &priced = launched[at(done)];
       if (priced.op != nullptr)
         unit_.core.op = priced.op;
-      rest -= one.launches * one.least_seconds;
       seconds += one.launches * priced.seconds;
       ++done;
-      if (seconds + hope_ * rest > limit)
-        return seconds + hope_ * rest;
+      if (hoped() > limit)
+        return hoped();
     }
     return seconds;
   }
