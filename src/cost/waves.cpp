@@ -16,13 +16,28 @@ struct Kind {
   double count = 1;
 };
 
+// Of the dimensions from `d` on.
+void walk_kinds(const std::vector<GridDim> &grid, std::size_t d, std::vector<bool> &edge,
+                double count, const std::function<void(const std::vector<bool> &, double)> &visit) {
+  if (d == grid.size())
+    return visit(edge, count);
+  const double blocks = static_cast<double>(grid[d].blocks);
+  walk_kinds(grid, d + 1, edge, count * (blocks - (grid[d].has_edge ? 1 : 0)), visit);
+  if (!grid[d].has_edge)
+    return;
+  edge[d] = true;
+  walk_kinds(grid, d + 1, edge, count, visit);
+  edge[d] = false;
+}
+
 class Grid {
 public:
   Grid(const std::vector<GridDim> &dims,
-       const std::function<double(const std::vector<bool> &)> &block_time)
+       const std::function<double(const std::vector<bool> &, double)> &block_time)
       : dims_(dims) {
-    std::vector<bool> edge(dims.size(), false);
-    collect(0, edge, 1, block_time);
+    for_each_kind(dims, [&](const std::vector<bool> &edge, double count) {
+      kinds_.push_back({count > 0 ? block_time(edge, count) : 0, count});
+    });
   }
 
   double total() const {
@@ -54,22 +69,6 @@ public:
   }
 
 private:
-  // Kinds in the order of the binary number whose digits are the dimensions with an edge.
-  void collect(std::size_t d, std::vector<bool> &edge, double count,
-               const std::function<double(const std::vector<bool> &)> &block_time) {
-    if (d == dims_.size()) {
-      kinds_.push_back({count > 0 ? block_time(edge) : 0, count});
-      return;
-    }
-    const double blocks = static_cast<double>(dims_[d].blocks);
-    collect(d + 1, edge, count * (blocks - (dims_[d].has_edge ? 1 : 0)), block_time);
-    if (!dims_[d].has_edge)
-      return;
-    edge[d] = true;
-    collect(d + 1, edge, count, block_time);
-    edge[d] = false;
-  }
-
   const std::vector<GridDim> &dims_;
   std::vector<Kind> kinds_;
 };
@@ -109,8 +108,14 @@ double dealt(const Grid &blocks, std::int64_t count, std::int64_t units) {
 
 } // namespace
 
+void for_each_kind(const std::vector<GridDim> &grid,
+                   const std::function<void(const std::vector<bool> &, double)> &visit) {
+  std::vector<bool> edge(grid.size(), false);
+  walk_kinds(grid, 0, edge, 1, visit);
+}
+
 double makespan(const std::vector<GridDim> &grid, int units,
-                const std::function<double(const std::vector<bool> &)> &block_time) {
+                const std::function<double(const std::vector<bool> &, double)> &block_time) {
   const Grid blocks(grid, block_time);
   std::int64_t count = 1;
   for (const GridDim &dim : grid)

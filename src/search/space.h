@@ -120,6 +120,7 @@ private:
   void keep(const Candidate &candidate);
   bool can_be_kept(const schedule::Schedule &schedule);
   Candidate priced(schedule::Schedule schedule);
+  Candidate priced_tile(schedule::Schedule schedule);
   void try_clusters();
   bool is_beaten(const Candidate &tile) const;
   bool beats_multiply_adds() const;

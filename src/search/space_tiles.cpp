@@ -7,6 +7,7 @@
 #include "cost/gpu/work_item_model.h"
 #include "cost/model.h"
 #include "cost/roofline.h"
+#include "cost/vector/vector_model.h"
 #include "nest/index.h"
 #include "nest/points.h"
 #include "schedule/dots.h"
@@ -143,7 +144,7 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
         if (register_need(schedule) > budget)
           break;
         if (!illegal(nest_, schedule, target_))
-          register_tiles_.push_back(priced(schedule));
+          register_tiles_.push_back(priced_tile(std::move(schedule)));
       }
   }
 }
@@ -302,6 +303,16 @@ Candidate Space::priced(Schedule schedule) {
   const std::vector<schedule::InputPlace> places = input_places(nest_, schedule);
   assign_copies(nest_, schedule, target_, places);
   cost::Estimate estimate = cost::predict_work_items({nest_, schedule, target_, counts_, places});
+  return {std::move(schedule), std::move(estimate)};
+}
+
+// Of a register tile: all of its price where work-items compute it, else what tiles are compared by
+// and bounded by.
+Candidate Space::priced_tile(Schedule schedule) {
+  if (target_.lanes == LaneKind::WorkItem)
+    return priced(std::move(schedule));
+  cost::Estimate estimate =
+      cost::predict_vector_tile(nest_, schedule, target_, reduces_taps_only());
   return {std::move(schedule), std::move(estimate)};
 }
 

@@ -55,14 +55,14 @@ double seconds(const std::string &tile, const std::string &keep) {
 }
 
 TEST(Makespan, DealsUnequalBlocksToUnits) {
-  const auto time = [](const std::vector<bool> &edge) { return edge[0] ? 1.0 : 4.0; };
+  const auto time = [](const std::vector<bool> &edge, double = 1) { return edge[0] ? 1.0 : 4.0; };
   EXPECT_DOUBLE_EQ(makespan({{3, true}}, 2, time), 5);
   EXPECT_DOUBLE_EQ(makespan({{3, false}}, 2, time), 8);
   EXPECT_DOUBLE_EQ(makespan({{3, true}}, 1, time), 9);
 }
 
 TEST(Makespan, LastDimensionIsDealtFastest) {
-  const auto time = [](const std::vector<bool> &edge) {
+  const auto time = [](const std::vector<bool> &edge, double = 1) {
     return (edge[0] ? 1.0 : 2.0) * (edge[1] ? 10.0 : 1.0);
   };
   // Blocks take 2, 20, 1, 10: each unit gets a stretch of two.
@@ -70,9 +70,9 @@ TEST(Makespan, LastDimensionIsDealtFastest) {
 }
 
 TEST(Makespan, IdleUnitsTakeFromTheEndOfOthersStretches) {
-  const auto time = [](const std::vector<bool> &edge) { return edge[0] ? 1.0 : 4.0; };
+  const auto time = [](const std::vector<bool> &edge, double = 1) { return edge[0] ? 1.0 : 4.0; };
   // Eight blocks, the last four of them shorter: stretches of four take 16 and 4.
-  const auto in_rows = [&](const std::vector<bool> &edge) { return time({edge[0]}); };
+  const auto in_rows = [&](const std::vector<bool> &edge, double) { return time({edge[0]}); };
   EXPECT_DOUBLE_EQ(makespan({{2, true}, {4, false}}, 2, in_rows), 12);
 }
 

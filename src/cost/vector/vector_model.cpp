@@ -42,12 +42,12 @@ constexpr double kDisturbed = 0.15;
 class VectorModel {
 public:
   VectorModel(const Nest &nest, const Schedule &schedule, const Target &target, const Nest *whole)
-      : nest_(nest), schedule_(schedule), target_(target), streams_(streams(nest, schedule)),
-        rates_(core_rates(target)),
-        tile_(nest, schedule, target, streams_, computed_share(whole ? *whole : nest, schedule)),
-        traffic_(nest, schedule, target, streams_, whole != nullptr) {}
+      : nest_(nest), schedule_(schedule), target_(target), is_result_local_(whole != nullptr),
+        streams_(streams(nest, schedule)), rates_(core_rates(target)),
+        tile_(nest, schedule, target, streams_, computed_share(whole ? *whole : nest, schedule)) {}
 
   Estimate run();
+  Estimate run_tile(bool with_refill);
   Demands demands();
 
 private:
@@ -67,22 +67,24 @@ private:
     return (extent(nest_, i) + points - 1) / points;
   }
   void add_core(const Indexed<IndexId, std::int64_t> &points, Block &block) const;
-  double stage_cycles() const;
+  double stage_cycles(const VectorTraffic &traffic) const;
   double turn_cycles() const;
   double core_seconds(const Block &block) const;
   double block_seconds(const Block &block) const;
+  std::vector<GridDim> grid_dims() const;
   Block block_of(const Indexed<IndexId, bool> &is_edge) const;
-  Estimate estimate(double busy, double total);
+  Block take_in(const std::vector<bool> &edges, double count);
+  Estimate estimate();
   StepCost whole_step() const;
   void explain(Estimate &estimate) const;
 
   const Nest &nest_;
   const Schedule &schedule_;
   const Target &target_;
+  bool is_result_local_;
   std::vector<Stream> streams_;
   CoreRates rates_;
   RegisterTileCost tile_;
-  VectorTraffic traffic_;
   Block mean_;         // over all blocks
   double turn_ = 0;    // cycles of a whole block, for results that are turned
   bool walks_ = false; // a step walks through many runs of some input
@@ -116,7 +118,7 @@ double turned_copy_cycles(double elems, double width) {
   return elems / width * (kTurnedRow + std::log2(width)) + elems / (width * width) * kSquareCycles;
 }
 
-double VectorModel::stage_cycles() const {
+double VectorModel::stage_cycles(const VectorTraffic &traffic) const {
   double cycles = 0;
   const double width = static_cast<double>(vector_width(schedule_));
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
@@ -132,7 +134,7 @@ double VectorModel::stage_cycles() const {
             : 0;
     if (schedule_.pipes[k].layout == schedule::Layout::Transposed) {
       const double elems = static_cast<double>(tile.elems);
-      cycles += traffic_.fills(k) * (turned_copy_cycles(elems, width) + elems / width * widened);
+      cycles += traffic.fills(k) * (turned_copy_cycles(elems, width) + elems / width * widened);
       continue;
     }
     const schedule::StageDim &inner = tile.dims.back();
@@ -142,7 +144,7 @@ double VectorModel::stage_cycles() const {
     const bool is_contiguous = source.dims[at(inner.dim)].stride == 1;
     const double whole = is_contiguous ? std::floor(range / width) : 0;
     const double rest = range - whole * width;
-    cycles += traffic_.fills(k) * rows *
+    cycles += traffic.fills(k) * rows *
               (kRowCycles + whole * (kCopyCycles + widened) + rest * (kElementCycles + widened));
   }
   return cycles;
@@ -233,42 +235,68 @@ VectorModel::Block VectorModel::block_of(const Indexed<IndexId, bool> &is_edge) 
   return block;
 }
 
-Estimate VectorModel::run() {
-  walks_ = traffic_.walks();
-  mean_.stage = stage_cycles();
-  turn_ = turn_cycles();
-  mean_.l2_bytes = traffic_.l2_bytes(tile_);
-  mean_.l3_bytes = traffic_.l3_bytes();
-  mean_.memory_bytes = traffic_.memory_bytes();
-  std::vector<GridDim> dims; // as outputs stand in the order
+// As outputs stand in the order.
+std::vector<GridDim> VectorModel::grid_dims() const {
+  std::vector<GridDim> dims;
   dims.reserve(outputs());
   for (std::size_t d = 0; d < outputs(); ++d) {
     const IndexId i = schedule_.order[d];
     dims.push_back({grid(i), extent(nest_, i) % schedule_.splits[i].of_block() != 0});
   }
+  return dims;
+}
+
+// A block of one kind, of which there are `count`, beside all others.
+VectorModel::Block VectorModel::take_in(const std::vector<bool> &edges, double count) {
+  Indexed<IndexId, bool> is_edge(outputs(), false);
+  for (std::size_t d = 0; d < edges.size(); ++d)
+    is_edge[schedule_.order[d]] = edges[d];
+  const Block block = block_of(is_edge);
+  mean_.accumulate += count * block.accumulate;
+  mean_.store += count * block.store;
+  return block;
+}
+
+Estimate VectorModel::run() {
+  const VectorTraffic traffic(nest_, schedule_, target_, streams_, is_result_local_);
+  walks_ = traffic.walks();
+  mean_.stage = stage_cycles(traffic);
+  turn_ = turn_cycles();
+  mean_.l2_bytes = traffic.l2_bytes(tile_);
+  mean_.l3_bytes = traffic.l3_bytes();
+  mean_.memory_bytes = traffic.memory_bytes();
   double total = 0; // seconds of all blocks
   double longest_wait = 0;
-  const auto block_time = [&](const std::vector<bool> &edges) {
-    Indexed<IndexId, bool> is_edge(outputs(), false);
-    double count = 1;
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-      is_edge[schedule_.order[d]] = edges[d];
-      const double blocks = static_cast<double>(dims[d].blocks - (dims[d].has_edge ? 1 : 0));
-      count *= edges[d] ? 1 : blocks;
-    }
-    const Block block = block_of(is_edge);
-    mean_.accumulate += count * block.accumulate;
-    mean_.store += count * block.store;
+  const auto block_time = [&](const std::vector<bool> &edges, double count) {
+    const Block block = take_in(edges, count);
     const double seconds = block_seconds(block);
     total += count * seconds;
     longest_wait = std::max(longest_wait, seconds - core_seconds(block));
     return seconds;
   };
-  const double busy = makespan(dims, std::max(1, target_.compute_units), block_time);
-  return estimate(busy + kDisturbed * longest_wait, total);
+  const double busy = makespan(grid_dims(), std::max(1, target_.compute_units), block_time) +
+                      kDisturbed * longest_wait;
+  Estimate all = estimate();
+  all.waves = busy * static_cast<double>(all.blocks) / total;
+  all.seconds = all.launch + busy;
+  explain(all);
+  return all;
 }
 
-Estimate VectorModel::estimate(double busy, double total) {
+Estimate VectorModel::run_tile(bool with_refill) {
+  turn_ = turn_cycles();
+  if (with_refill)
+    mean_.l2_bytes =
+        VectorTraffic(nest_, schedule_, target_, streams_, is_result_local_).l2_bytes(tile_);
+  for_each_kind(grid_dims(), [&](const std::vector<bool> &edges, double count) {
+    if (count > 0)
+      take_in(edges, count);
+  });
+  return estimate();
+}
+
+// Of an average block, where all kinds are taken in.
+Estimate VectorModel::estimate() {
   Estimate estimate;
   estimate.blocks = schedule::blocks(nest_, schedule_);
   const double blocks = static_cast<double>(estimate.blocks);
@@ -280,9 +308,6 @@ Estimate VectorModel::estimate(double busy, double total) {
   estimate.refill = mean_.l2_bytes / rates_.l2_bytes_per_cycle / rates_.hertz;
   estimate.memory = mean_.l3_bytes / rates_.l3_bytes_per_s;
   estimate.launch = target_.launch_us * 1e-6;
-  estimate.waves = busy * blocks / total;
-  estimate.seconds = estimate.launch + busy;
-  explain(estimate);
   return estimate;
 }
 
@@ -308,6 +333,11 @@ Demands VectorModel::demands() {
 Estimate predict_vector(const Nest &nest, const Schedule &schedule, const Target &target,
                         const Nest *whole) {
   return VectorModel(nest, schedule, target, whole).run();
+}
+
+Estimate predict_vector_tile(const Nest &nest, const Schedule &schedule, const Target &target,
+                             bool with_refill) {
+  return VectorModel(nest, schedule, target, nullptr).run_tile(with_refill);
 }
 
 Demands vector_demands(const Nest &nest, const Schedule &schedule, const Target &target) {

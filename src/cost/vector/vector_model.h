@@ -14,6 +14,10 @@ namespace tilefuse::cost {
 // local. Requires a legal schedule.
 Estimate predict_vector(const nest::Nest &nest, const schedule::Schedule &schedule,
                         const Target &target, const nest::Nest *whole = nullptr);
+// Of the estimate what is told of a register tile before blocks are made of its steps: seconds to
+// compute, to store and, if asked for, to refill, by block; blocks; and those of the launch.
+Estimate predict_vector_tile(const nest::Nest &nest, const schedule::Schedule &schedule,
+                             const Target &target, bool with_refill);
 // What cost::demands says of it.
 Demands vector_demands(const nest::Nest &nest, const schedule::Schedule &schedule,
                        const Target &target);
