@@ -2,6 +2,7 @@
 #include "search/pick.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "search/space.h"
 
@@ -22,6 +23,12 @@ std::vector<Candidate> Searches::candidates(const Nest &nest, std::size_t count)
   }
   return {found_.begin(),
           found_.begin() + static_cast<std::ptrdiff_t>(std::min(count, found_.size()))};
+}
+
+std::optional<Candidate> Searches::best_below(const Nest &nest, double seconds) {
+  if (std::isinf(seconds) || target_.lanes == LaneKind::WorkItem)
+    return candidates(nest, 1).front();
+  return Space(nest, target_, counts_).best_below(seconds);
 }
 
 Schedule pick(const Nest &nest, const Target &target) {

@@ -26,6 +26,9 @@ public:
   explicit Searches(const Target &target) : target_(target) {}
   const Target &target() const { return target_; }
   std::vector<Candidate> candidates(const nest::Nest &nest, std::size_t count);
+  // The best candidate. With vector lanes only if it takes less than `seconds`: a search leaves out
+  // what does not.
+  std::optional<Candidate> best_below(const nest::Nest &nest, double seconds);
 
 private:
   const Target &target_;

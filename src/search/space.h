@@ -48,6 +48,8 @@ public:
   // The best so many, or all there are, best first; others are left out as soon as they are known
   // not to be among them.
   std::vector<Candidate> best(std::size_t count);
+  // The best of vectors if it takes less than `seconds`; what takes as long is left out early.
+  std::optional<Candidate> best_below(double seconds);
   // What is tried in block tiles: register tiles in every order of loops, one step a block.
   std::vector<schedule::Schedule> forms();
 
@@ -145,8 +147,8 @@ private:
                                                                // all, sorted
   bool left_out_ = false;                                      // something that was priced or not
   std::vector<Candidate> tried_;                               // of the block tiles under way
-  double elsewhere_ = std::numeric_limits<double>::infinity(); // seconds of the best that other
-                                                               // dot products reach
+  double elsewhere_ = std::numeric_limits<double>::infinity(); // seconds that others reach, of
+                                                               // other dot products too
   cost::LaneCounts &counts_;
 };
 

@@ -443,6 +443,13 @@ std::vector<Candidate> Space::best(std::size_t count) {
   return found;
 }
 
+std::optional<Candidate> Space::best_below(double seconds) {
+  elsewhere_ = seconds;
+  std::vector<Candidate> found = ranked(kFew);
+  return found.front().estimate.seconds < seconds ? std::optional(std::move(found.front()))
+                                                  : std::nullopt;
+}
+
 // Whether a matrix instruction takes less than all multiply-adds would at their peak.
 bool Space::beats_multiply_adds() const {
   if (found_.empty() || !has_core(found_.front().schedule) || !is_float(nest_.acc_type))

@@ -37,6 +37,7 @@ constexpr std::int64_t kMostParts = 1024;
 constexpr std::int64_t kScratchPerUnit = std::int64_t{1} << 17; // accumulators
 constexpr std::int64_t kScratchPerCore = std::int64_t{1} << 20; // the same with vector lanes
 constexpr double kSearched = 0.95; // of the time of a carried schedule, that a search finds at best
+constexpr double kAnyTime = std::numeric_limits<double>::infinity();
 
 // Behind another launch: a queue takes both, others are submitted one by one.
 double launch_seconds(const Target &target) {
@@ -115,7 +116,16 @@ bool is_alike(const Nest &a, const Nest &b) {
                     [](const nest::Index &x, const nest::Index &y) { return x.name == y.name; });
 }
 
-// The ways to join one split, and its partial nest.
+// How parts are searched and joined, and the seconds below which a partial nest is of interest.
+struct Asked {
+  Searches &searches;
+  const Picker &picker;
+  JoinIn join = JoinIn::Either;
+  double below = kAnyTime;
+  Candidate best(const Nest &nest) const { return *picker(nest, searches, kAnyTime); }
+};
+
+// The ways to join one split, and its partial nest where there are any.
 struct Ways {
   std::vector<WeighedSplit> weighed;
   Searched partial;
@@ -123,15 +133,16 @@ struct Ways {
 
 // In a launch of its own, and in the same, as far as that is asked for, or left open where a launch
 // costs something, and can be.
-Ways ways_to_join(const Nest &nest, const ReductionSplit &split, Searches &searches,
-                  const Picker &picker, JoinIn join) {
-  const Target &target = searches.target();
+Ways ways_to_join(const Nest &nest, const ReductionSplit &split, const Asked &asked) {
+  const JoinIn join = asked.join;
+  const Target &target = asked.searches.target();
   Ways ways;
   std::vector<WeighedSplit> &weighed = ways.weighed;
   if (join == JoinIn::SameLaunch ||
       (join == JoinIn::Either && !has(target, Feature::EarlyLaunch))) {
     const nest::SplitNests nests = nest::split_reduction(nest, split, true);
-    if (const std::optional<Joinable> inside = pick_joinable(nests.partial, nests.join, searches)) {
+    if (const std::optional<Joinable> inside =
+            pick_joinable(nests.partial, nests.join, asked.searches)) {
       weighed.push_back({split, JoinIn::SameLaunch,
                          following_seconds(inside->partial.estimate, target), inside->join_seconds,
                          crowded_seconds(nests.partial, inside->partial, target)});
@@ -141,24 +152,27 @@ Ways ways_to_join(const Nest &nest, const ReductionSplit &split, Searches &searc
   if (join == JoinIn::SameLaunch && !weighed.empty())
     return ways;
   const nest::SplitNests nests = nest::split_reduction(nest, split);
-  const Candidate partial = picker(nests.partial, searches);
-  ways.partial = {nests.partial, partial.schedule};
+  const std::optional<Candidate> partial = asked.picker(nests.partial, asked.searches, asked.below);
+  if (!partial)
+    return ways;
+  ways.partial = {nests.partial, partial->schedule};
   weighed.insert(weighed.begin(),
-                 {split, JoinIn::OwnLaunch, following_seconds(partial.estimate, target),
-                  joining_seconds(picker(nests.join, searches).estimate, target),
-                  crowded_seconds(nests.partial, partial, target)});
+                 {split, JoinIn::OwnLaunch, following_seconds(partial->estimate, target),
+                  joining_seconds(asked.best(nests.join).estimate, target),
+                  crowded_seconds(nests.partial, *partial, target)});
   return ways;
 }
 
 class Weighing {
 public:
   Weighing(const Nest &nest, const Target &target, const Picker &picker, JoinIn join)
-      : nest_(nest), target_(target), picker_(picker), join_(join), searches_(target) {}
+      : nest_(nest), target_(target), join_(join),
+        searches_(target), asked_{searches_, picker, join} {}
 
   SplitChoice run() {
     if (nest_.inputs.empty() || nest_.agg == program::Agg::Assign || most_parts() < 2)
       return std::move(choice_);
-    const Candidate candidate = picker_(nest_, searches_);
+    const Candidate candidate = asked_.best(nest_);
     const cost::Estimate crowded = crowded_estimate(nest_, candidate, target_);
     const double whole = following_seconds(candidate.estimate, target_);
     choice_.weighed.push_back(
@@ -264,7 +278,7 @@ private:
     if (!joins_in_own_launch() || share_of_whole(promised) >= best_)
       return share_of_whole(promised);
     if (!one.join_seconds)
-      one.join_seconds = joining_seconds(picker_(one.nests.join, searches_).estimate, target_);
+      one.join_seconds = joining_seconds(asked_.best(one.nests.join).estimate, target_);
     promised.join_seconds = *one.join_seconds;
     return share_of_whole(promised);
   }
@@ -299,8 +313,20 @@ private:
             (has(target_, Feature::EarlyLaunch) || tickets(target_) == Tickets::None));
   }
 
+  // What a kernel of the partial nest takes at most where its split may win. Schedules that others
+  // are carried from are found out in any case.
+  double most_of_partial(const Waiting &one) const {
+    if (!is_idle_ || !one.join_seconds)
+      return kAnyTime;
+    const WeighedSplit &whole = choice_.weighed.front();
+    return best_ * std::max(whole.total(), whole.crowded_total()) - *one.join_seconds -
+           launch_seconds(target_) + target_.launch_us * 1e-6;
+  }
+
   void weigh(Next next) {
-    Ways ways = ways_to_join(nest_, next->split, searches_, picker_, join_);
+    Asked asked = asked_;
+    asked.below = most_of_partial(*next);
+    Ways ways = ways_to_join(nest_, next->split, asked);
     waiting_.erase(next);
     if (!is_idle_)
       searched_.push_back(std::move(ways.partial));
@@ -317,9 +343,9 @@ private:
 
   const Nest &nest_;
   const Target &target_;
-  const Picker &picker_;
   const JoinIn join_;
   Searches searches_;
+  const Asked asked_;
   SplitChoice choice_;
   bool is_idle_ = false; // the whole nest is far above its least time
   std::vector<Waiting> waiting_;
@@ -341,7 +367,8 @@ SplitChoice choose_split(const Nest &nest, const Target &target, const Picker &p
 JoinIn choose_join(const Nest &nest, const ReductionSplit &split, const Target &target,
                    const Picker &picker, JoinIn join) {
   Searches searches(target);
-  const std::vector<WeighedSplit> ways = ways_to_join(nest, split, searches, picker, join).weighed;
+  const std::vector<WeighedSplit> ways =
+      ways_to_join(nest, split, {searches, picker, join}).weighed;
   return std::min_element(ways.begin(), ways.end(),
                           [](const auto &a, const auto &b) { return a.total() < b.total(); })
       ->join;

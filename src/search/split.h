@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@
 
 namespace tilefuse::search {
 
-// How a nest would be scheduled, and in what time. Searches of the parts of one split are shared.
-using Picker = std::function<Candidate(const nest::Nest &, Searches &)>;
+// How a nest would be scheduled, and in what time; nothing where that is not below so many seconds
+// and was not found out (Searches::best_below). Searches of the parts of one split are shared.
+using Picker =
+    std::function<std::optional<Candidate>(const nest::Nest &, Searches &, double seconds)>;
 
 // Where parts are joined: in a launch of their own, or by the last block of the launch that
 // computes them (schedule/tile_join.h), where it can.
@@ -38,9 +41,10 @@ struct WeighedSplit {
 };
 
 struct SplitChoice {
-  nest::ReductionSplit split;        // empty: none
-  JoinIn join = JoinIn::OwnLaunch;   // not Either
-  std::vector<WeighedSplit> weighed; // the whole nest first; empty when nothing was weighed
+  nest::ReductionSplit split;      // empty: none
+  JoinIn join = JoinIn::OwnLaunch; // not Either
+  // The whole nest first, then splits whose time was found out; empty when nothing was weighed.
+  std::vector<WeighedSplit> weighed;
 };
 
 SplitChoice choose_split(const nest::Nest &nest, const Target &target, const Picker &picker,

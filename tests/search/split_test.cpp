@@ -25,9 +25,9 @@ nest::Nest product(int rows, int columns, int depth) {
 
 search::SplitChoice choose(const nest::Nest &nest, const char *name) {
   const Target target = testing::target_row(name);
-  return search::choose_split(nest, target, [](const nest::Nest &part, search::Searches &searches) {
-    return searches.candidates(part, 1).front();
-  });
+  return search::choose_split(nest, target,
+                              [](const nest::Nest &part, search::Searches &searches,
+                                 double seconds) { return searches.best_below(part, seconds); });
 }
 
 TEST(ChooseSplit, IdleUnitsGetParts) {
@@ -67,9 +67,8 @@ TEST(ChooseSplit, MatrixUnitsAreMeasuredByTheirOwnPeak) {
 TEST(ChooseSplit, JoinsInTheSameLaunch) {
   const nest::Nest nest = product(64, 64, 4096);
   const Target target = testing::target_row("cuda_sm90");
-  const search::Picker picker = [](const nest::Nest &part, search::Searches &searches) {
-    return searches.candidates(part, 1).front();
-  };
+  const search::Picker picker = [](const nest::Nest &part, search::Searches &searches,
+                                   double seconds) { return searches.best_below(part, seconds); };
   for (const search::JoinIn join : {search::JoinIn::SameLaunch, search::JoinIn::OwnLaunch}) {
     const search::SplitChoice choice = search::choose_split(nest, target, picker, join);
     ASSERT_FALSE(choice.split.empty());
@@ -123,9 +122,8 @@ TEST(ChooseSplit, ReductionsBeyondTheCachesOfACoreGetParts) {
 
 // Of splits that promise less than the best, which are not searched, none is better.
 TEST(ChooseSplit, FindsTheBestOfAllCounts) {
-  const search::Picker picker = [](const nest::Nest &part, search::Searches &searches) {
-    return searches.candidates(part, 1).front();
-  };
+  const search::Picker picker = [](const nest::Nest &part, search::Searches &searches,
+                                   double seconds) { return searches.best_below(part, seconds); };
   for (const char *name : {"cuda_sm90", "cpu_avx512"})
     for (const nest::Nest &nest : {product(64, 64, 16384), product(256, 64, 4096)}) {
       const Target target = testing::target_row(name);

@@ -20,24 +20,25 @@ namespace {
 
 using nest::ReductionSplit;
 
-// As kernels are scheduled afterwards, tuning records aside.
-search::Candidate pick(const nest::Nest &nest, Searches &searches, const std::string &algorithm,
-                       KeptChoices &kept) {
-  const Target &target = searches.target();
-  if (!algorithm.empty()) {
-    search::NamedSchedule named = search::named_schedule(algorithm, nest, target);
-    if (named.schedule) {
-      const cost::Estimate estimate = cost::predict(nest, *named.schedule, target);
-      return {std::move(*named.schedule), estimate};
-    }
-  }
-  if (std::optional<schedule::Schedule> known = kept.noted(kPick, {nest})) {
-    const cost::Estimate estimate = cost::predict(nest, *known, target);
-    return {std::move(*known), estimate};
-  }
-  search::Candidate best = searches.candidates(nest, 1).front();
-  kept.note(kPick, {nest}, best.schedule);
-  return best;
+// Picks as kernels are scheduled afterwards, tuning records aside.
+Picker picker(const std::string &algorithm, KeptChoices &kept) {
+  return
+      [&](const nest::Nest &nest, Searches &searches, double seconds) -> std::optional<Candidate> {
+        const Target &target = searches.target();
+        std::optional<schedule::Schedule> known;
+        if (!algorithm.empty())
+          known = named_schedule(algorithm, nest, target).schedule;
+        if (!known)
+          known = kept.noted(kPick, {nest});
+        if (known) {
+          cost::Estimate estimate = cost::predict(nest, *known, target);
+          return Candidate{std::move(*known), std::move(estimate)};
+        }
+        std::optional<Candidate> best = searches.best_below(nest, seconds);
+        if (best)
+          kept.note(kPick, {nest}, best->schedule);
+        return best;
+      };
 }
 
 struct Decision {
@@ -91,12 +92,8 @@ Decision weigh(const poly::Group &group, const Target &target, const SplitOption
   if (const std::optional<std::string> text = kept.find(question, group))
     if (std::optional<Decision> decision = parse_decision(nest, *text))
       return std::move(*decision);
-  const search::SplitChoice choice = search::choose_split(
-      nest, target,
-      [&](const nest::Nest &part, Searches &searches) {
-        return pick(part, searches, options.algorithm, kept);
-      },
-      options.join);
+  const search::SplitChoice choice =
+      search::choose_split(nest, target, picker(options.algorithm, kept), options.join);
   Decision decision = {choice.split, choice.join, search::to_text(nest, choice)};
   kept.keep(question, group,
             fmt::format("{}{}\n{}", decision.joins_tiles() ? kTogether : "",
@@ -122,12 +119,8 @@ Decision decide(const poly::Group &group, const Target &target, const SplitOptio
     throw Error(ErrorCode::Unsupported, "nest '" + nest.name + "': " + *reason);
   if (split.empty())
     return {};
-  const search::JoinIn join = search::choose_join(
-      nest, split, target,
-      [&](const nest::Nest &part, Searches &searches) {
-        return pick(part, searches, options.algorithm, kept);
-      },
-      options.join);
+  const search::JoinIn join =
+      search::choose_join(nest, split, target, picker(options.algorithm, kept), options.join);
   return {std::move(split), join, "split " + options.split + "\n"};
 }
 
