@@ -57,7 +57,7 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
                                    double share)
     : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
       rates_(core_rates(target)), lane_(lane_index(schedule)), share_(share),
-      rows_(dot_rows(nest, schedule)) {
+      post_slots_(expression_slots(nest.post)), rows_(dot_rows(nest, schedule)) {
   if (lane_)
     width_ = static_cast<double>(schedule.splits[*lane_].lane);
   arithmetic_per_cycle_ =
@@ -317,7 +317,7 @@ double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) con
   double vectors = 1;
   for (double count : copies)
     vectors *= count;
-  double issued = expression_slots(nest_.post) * result_parts_;
+  double issued = post_slots_ * result_parts_;
   for (std::size_t e = 0; e < nest_.extras.size(); ++e) {
     const Access &access = access_[nest_.inputs.size() + e];
     issued += access.loads + access.other;

@@ -98,6 +98,7 @@ private:
   bool adds_apart_ = false; // dot products slower than a multiply-add: an instruction that adds
                             // follows
   double share_;
+  double post_slots_;                     // of a result's post-ops
   std::optional<schedule::DotRows> rows_; // with a dot product of rows
   std::vector<Access> access_;            // by stream
   std::vector<bool> shares_taps_;         // by input
