@@ -33,6 +33,8 @@ bool leaves_tensor(const nest::Operand &input) {
 Space::Space(const Nest &nest, const Target &target, cost::LaneCounts &counts, const DotOp *dot)
     : nest_(nest), target_(target), dot_(dot), counts_(counts) {
   out_ = nest::flat(nest.out, nest.indices.size());
+  for (const nest::Operand &input : nest.inputs)
+    in_.push_back(nest::flat(input, nest.indices.size()));
   if (nest.output_indices == 0)
     return;
   const bool is_vector = target.lanes == LaneKind::Vector;
@@ -58,11 +60,11 @@ bool Space::serves_lanes(IndexId index) const {
   constexpr std::int64_t kMany = 8; // vectors, of which one may be in part
   const std::int64_t width = target_.vector_f32;
   const bool is_whole = extent(index) % width == 0 || extent(index) >= kMany * width;
-  return is_whole && has_constant() && std::llabs(out_.coeff[index]) == 1 &&
-         std::all_of(nest_.inputs.begin(), nest_.inputs.end(), [&](const nest::Operand &input) {
-           const std::int64_t stride = nest::flat(input, nest_.indices.size()).coeff[index];
-           return input.constant || stride == 0 || stride == 1;
-         });
+  bool is_near = true;
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    is_near =
+        is_near && (nest_.inputs[k].constant || stride(k, index) == 0 || stride(k, index) == 1);
+  return is_whole && has_constant() && std::llabs(out_.coeff[index]) == 1 && is_near;
 }
 
 // The index that moves one input and not the other, and has so many points: the fastest in the
@@ -115,12 +117,10 @@ bool Space::turns_results() const {
 
 // What vectors run through and that lies along another dimension is staged turned.
 void Space::turn_stages(Schedule &schedule) const {
-  for (std::size_t k = 0; k < nest_.inputs.size() && lane_; ++k) {
-    const std::int64_t stride = nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[*lane_];
-    if (target_.lanes == LaneKind::Vector && schedule.fills[k] == Fill::Local && stride > 2 &&
-        turned_dim(nest_, schedule, static_cast<int>(k)))
+  for (std::size_t k = 0; k < nest_.inputs.size() && lane_; ++k)
+    if (target_.lanes == LaneKind::Vector && schedule.fills[k] == Fill::Local &&
+        stride(k, *lane_) > 2 && turned_dim(nest_, schedule, static_cast<int>(k)))
       schedule.pipes[k].layout = schedule::Layout::Transposed;
-  }
 }
 
 // The output index with the smallest stride in the result, other than `excluded`.
@@ -237,12 +237,10 @@ Schedule Space::base() const {
   std::stable_sort(schedule.order.begin(), schedule.order.begin() + nest_.output_indices,
                    [&](IndexId a, IndexId b) { return place(a) < place(b); });
   // The longest run of an input's memory is walked innermost.
-  if (!nest_.inputs.empty()) {
-    const nest::Linear in = nest::flat(nest_.inputs[0], nest_.indices.size());
+  if (!nest_.inputs.empty())
     std::stable_sort(
         schedule.order.begin() + nest_.output_indices, schedule.order.end(),
-        [&](IndexId a, IndexId b) { return std::llabs(in.coeff[a]) > std::llabs(in.coeff[b]); });
-  }
+        [&](IndexId a, IndexId b) { return std::llabs(stride(0, a)) > std::llabs(stride(0, b)); });
   if (vector)
     avoid_shared_taps(schedule);
   if ((vector || nest_.inputs.size() == 1 || program::compares(nest_.comb)) &&
@@ -251,7 +249,7 @@ Schedule Space::base() const {
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
     const nest::Operand &input = nest_.inputs[k];
     const bool guarded = leaves_tensor(input);
-    const bool by_lane = lane_ && nest::flat(input, nest_.indices.size()).coeff[*lane_] != 0;
+    const bool by_lane = lane_ && stride(k, *lane_) != 0;
     if (input.constant && !guarded && by_lane && nest_.inputs.size() > 1 && positions(nest_) == 0)
       schedule.fills[k] = Fill::Packed;
     else if (guarded && vector && schedule::has_neutral_fill(nest_))
@@ -312,12 +310,9 @@ void Space::read_in_place(Schedule &schedule) const {
 // What the lanes run through, or what they read as broadcasts. What may be read outside its tensor
 // is read as the form says already.
 void Space::stage_inputs(Schedule &schedule, bool by_lane) const {
-  for (std::size_t k = 0; k < nest_.inputs.size(); ++k) {
-    const nest::Operand &input = nest_.inputs[k];
-    if (lane_ && !leaves_tensor(input) &&
-        (nest::flat(input, nest_.indices.size()).coeff[*lane_] != 0) == by_lane)
+  for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
+    if (lane_ && !leaves_tensor(nest_.inputs[k]) && (stride(k, *lane_) != 0) == by_lane)
       schedule.fills[k] = Fill::Local;
-  }
 }
 
 // Output indices beside lanes and pixels that share a subscript with a reduced one in one input and
@@ -326,9 +321,7 @@ void Space::stage_inputs(Schedule &schedule, bool by_lane) const {
 std::vector<IndexId> Space::window_outputs() const {
   std::vector<IndexId> found;
   for (const IndexId o : output_indices(nest_)) {
-    const auto moves = [&](const nest::Operand &input) {
-      return nest::flat(input, nest_.indices.size()).coeff[o] != 0;
-    };
+    const auto moves = [&](const nest::Linear &input) { return input.coeff[o] != 0; };
     const auto is_window = [&](const nest::Operand &input) {
       return std::any_of(input.dims.begin(), input.dims.end(), [&](const nest::Dim &dim) {
         return dim.at.coeff[o] != 0 &&
@@ -338,7 +331,7 @@ std::vector<IndexId> Space::window_outputs() const {
     };
     if (o != lane_ && o != pixel_ && extent(o) > 1 &&
         std::any_of(nest_.inputs.begin(), nest_.inputs.end(), is_window) &&
-        !std::all_of(nest_.inputs.begin(), nest_.inputs.end(), moves))
+        !std::all_of(in_.begin(), in_.end(), moves))
       found.push_back(o);
   }
   std::stable_sort(found.begin(), found.end(), [&](IndexId a, IndexId b) {

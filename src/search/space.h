@@ -55,6 +55,8 @@ public:
 
 private:
   std::int64_t extent(IndexId i) const { return nest::extent(nest_, i); }
+  // Elements of an input's memory from one point of an index to the next.
+  std::int64_t stride(std::size_t input, IndexId i) const { return in_[input].coeff[i]; }
   std::optional<IndexId> fastest_output(std::optional<IndexId> excluded = std::nullopt) const;
   std::optional<IndexId> copies_beside(std::optional<IndexId> lane) const;
   bool moves_all_inputs(IndexId index) const;
@@ -137,6 +139,7 @@ private:
   const Target &target_;
   const DotOp *dot_;
   nest::Linear out_;
+  std::vector<nest::Linear> in_; // by input
   std::optional<IndexId> lane_;
   std::optional<IndexId> pixel_;
   std::optional<IndexId> row_;

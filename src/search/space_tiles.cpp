@@ -76,11 +76,10 @@ std::int64_t Space::register_need(const Schedule &schedule) const {
   if (nest_.inputs.size() < 2)
     return accumulators + 1;
   std::int64_t fewest = accumulators;
-  for (const nest::Operand &input : nest_.inputs) {
+  for (const nest::Linear &input : in_) {
     std::int64_t fragments = 1;
-    const nest::Linear in = nest::flat(input, nest_.indices.size());
     for (const IndexId i : output_indices(nest_))
-      if (in.coeff[i] != 0)
+      if (input.coeff[i] != 0)
         fragments *= schedule.splits[i].keep;
     fewest = std::min(fewest, fragments);
   }
@@ -95,8 +94,7 @@ void Space::prefetch_packed(Schedule &schedule) const {
     return;
   for (std::size_t k = 0; k < nest_.inputs.size(); ++k)
     schedule.pipes[k].prefetch =
-        schedule.fills[k] == schedule::Fill::Packed &&
-        nest::flat(nest_.inputs[k], nest_.indices.size()).coeff[*lane_] != 0;
+        schedule.fills[k] == schedule::Fill::Packed && stride(k, *lane_) != 0;
 }
 
 // Copies of a row, and points of the pixels that a matrix unit takes as rows; 0: no such unit.
