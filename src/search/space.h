@@ -13,6 +13,7 @@
 
 #include "base/index.h"
 #include "cost/gpu/lane_access.h"
+#include "cost/vector/vector_model.h"
 #include "nest/index.h"
 #include "nest/nest.h"
 #include "schedule/schedule.h"
@@ -107,7 +108,7 @@ private:
   void try_block_tiles(const schedule::Schedule &schedule);
   void move_innermost(schedule::Schedule &schedule, IndexId index) const;
   void try_tiles(const schedule::Schedule &schedule);
-  void try_tile(const schedule::Schedule &schedule);
+  void try_tile(const schedule::Schedule &schedule, const cost::VectorPrices &prices);
   // A sum of products: of matrices, of windows.
   bool multiplies() const { return nest_.comb == program::Comb::Mul; }
   bool has_whole_vectors(IndexId lane, std::int64_t vec) const;
@@ -116,7 +117,7 @@ private:
   void try_rows();
   void try_other_stores();
   bool lanes_are_apart(const schedule::Schedule &schedule) const;
-  void improve(schedule::Schedule best, IndexId index);
+  void improve(schedule::Schedule best, IndexId index, const cost::VectorPrices &prices);
   std::vector<std::int64_t> tile_choices(const schedule::Schedule &schedule,
                                          std::optional<IndexId> index) const;
   void add(schedule::Schedule schedule);

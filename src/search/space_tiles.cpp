@@ -214,6 +214,7 @@ void Space::try_tiles(const Schedule &schedule) {
     return std::vector<std::int64_t>{all.front(), all.back()};
   };
   tried_.clear();
+  const cost::VectorPrices prices(nest_, schedule, target_);
   Schedule next = schedule;
   for (std::int64_t lane : ends(lane_))
     for (std::int64_t pixel : ends(pixel_))
@@ -224,15 +225,15 @@ void Space::try_tiles(const Schedule &schedule) {
           next.splits[*pixel_].tile = pixel;
         if (row_)
           next.splits[*row_].tile = row;
-        try_tile(next);
+        try_tile(next, prices);
       }
   for (const std::optional<IndexId> index : {pixel_, lane_, row_, pixel_, rest_, row_})
     if (index && extent(*index) > 1 && !tried_.empty())
-      improve(std::min_element(tried_.begin(), tried_.end(), is_sooner)->schedule, *index);
+      improve(std::min_element(tried_.begin(), tried_.end(), is_sooner)->schedule, *index, prices);
 }
 
 // One way leads to some tiles again: these are kept again, at the price that they had.
-void Space::try_tile(const Schedule &schedule) {
+void Space::try_tile(const Schedule &schedule, const cost::VectorPrices &prices) {
   const auto known = std::find_if(tried_.begin(), tried_.end(), [&](const Candidate &candidate) {
     return candidate.schedule.splits == schedule.splits;
   });
@@ -240,7 +241,7 @@ void Space::try_tile(const Schedule &schedule) {
     return keep(*known);
   if (illegal(nest_, schedule, target_))
     return;
-  tried_.push_back(priced(schedule));
+  tried_.push_back({schedule, prices.of(schedule)});
   keep(tried_.back());
 }
 
@@ -254,12 +255,12 @@ void Space::try_rows() {
       try_tiles(schedule);
 }
 
-void Space::improve(Schedule best, IndexId index) {
+void Space::improve(Schedule best, IndexId index, const cost::VectorPrices &prices) {
   const std::int64_t had = best.splits[index].tile;
   for (std::int64_t tile : tile_choices(best, index)) {
     best.splits[index].tile = tile;
     if (tile != had)
-      try_tile(best);
+      try_tile(best, prices);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "cost/footprint.h"
 #include "cost/group_model.h"
+#include "cost/vector/vector_model.h"
 #include "cost/waves.h"
 #include "nest/products.h"
 #include "schedule/text.h"
@@ -74,6 +75,28 @@ TEST(Makespan, IdleUnitsTakeFromTheEndOfOthersStretches) {
   // Eight blocks, the last four of them shorter: stretches of four take 16 and 4.
   const auto in_rows = [&](const std::vector<bool> &edge, double) { return time({edge[0]}); };
   EXPECT_DOUBLE_EQ(makespan({{2, true}, {4, false}}, 2, in_rows), 12);
+}
+
+// What they share of steps is the same in all of them, or told anew where a tile is staged.
+TEST(VectorPrices, AreThosePredictedOfEachSchedule) {
+  const Target target = two_cores();
+  const nest::Nest conv = nest::parse_nest(kConv);
+  const nest::Nest matrix = testing::convolution_1x1(512, 196, 1024);
+  const auto direct = [&](int m, int x) {
+    return schedule::parse_schedule(
+        matrix, fmt::format("schedule t vector\n  tile m:{} x:{}\n  lane m:16\n  reg m:2 x:6\n"
+                            "  loop m x c\n  pack 1\n",
+                            m, x));
+  };
+  const VectorPrices of_conv(conv, conv_schedule(conv, "m:16 y:1 x:6", "m:2 x:6"), target);
+  for (const char *tile : {"m:16 y:1 x:6", "m:64 y:4 x:60", "m:16 y:56 x:12"}) {
+    const schedule::Schedule staged = conv_schedule(conv, tile, "m:2 x:6");
+    EXPECT_EQ(of_conv.of(staged).seconds, predict(conv, staged, target).seconds) << tile;
+  }
+  const VectorPrices of_matrix(matrix, direct(32, 6), target);
+  for (const auto &[m, x] : {std::pair(32, 6), std::pair(512, 12), std::pair(64, 198)})
+    EXPECT_EQ(of_matrix.of(direct(m, x)).seconds, predict(matrix, direct(m, x), target).seconds)
+        << m << ' ' << x;
 }
 
 TEST(Footprint, RunsOfMemoryAndTheirRepeats) {

@@ -41,14 +41,15 @@ constexpr double kDisturbed = 0.15;
 
 class VectorModel {
 public:
-  VectorModel(const Nest &nest, const Schedule &schedule, const Target &target, const Nest *whole)
-      : nest_(nest), schedule_(schedule), target_(target), is_result_local_(whole != nullptr),
-        streams_(streams(nest, schedule)), rates_(core_rates(target)),
-        tile_(nest, schedule, target, streams_, computed_share(whole ? *whole : nest, schedule)) {}
+  // `tile` is that of the schedule, or of one that differs in the tiles of its outputs.
+  VectorModel(const Nest &nest, const Schedule &schedule, const Target &target,
+              const RegisterTileCost &tile)
+      : nest_(nest), schedule_(schedule), target_(target), rates_(core_rates(target)), tile_(tile) {
+  }
 
-  Estimate run();
-  Estimate run_tile(bool with_refill);
-  Demands demands();
+  Estimate run(const VectorTraffic &traffic);
+  Estimate run_tile(const VectorTraffic *refill);
+  Demands demands(const VectorTraffic &traffic);
 
 private:
   // Cycles of a core for a block, by part, and the bytes its levels exchange.
@@ -81,10 +82,8 @@ private:
   const Nest &nest_;
   const Schedule &schedule_;
   const Target &target_;
-  bool is_result_local_;
-  std::vector<Stream> streams_;
   CoreRates rates_;
-  RegisterTileCost tile_;
+  const RegisterTileCost &tile_;
   Block mean_;         // over all blocks
   double turn_ = 0;    // cycles of a whole block, for results that are turned
   bool walks_ = false; // a step walks through many runs of some input
@@ -257,12 +256,11 @@ VectorModel::Block VectorModel::take_in(const std::vector<bool> &edges, double c
   return block;
 }
 
-Estimate VectorModel::run() {
-  const VectorTraffic traffic(nest_, schedule_, target_, streams_, is_result_local_);
+Estimate VectorModel::run(const VectorTraffic &traffic) {
   walks_ = traffic.walks();
   mean_.stage = stage_cycles(traffic);
   turn_ = turn_cycles();
-  mean_.l2_bytes = traffic.l2_bytes(tile_);
+  mean_.l2_bytes = traffic.l2_bytes();
   mean_.l3_bytes = traffic.l3_bytes();
   mean_.memory_bytes = traffic.memory_bytes();
   double total = 0; // seconds of all blocks
@@ -283,11 +281,10 @@ Estimate VectorModel::run() {
   return all;
 }
 
-Estimate VectorModel::run_tile(bool with_refill) {
+Estimate VectorModel::run_tile(const VectorTraffic *refill) {
   turn_ = turn_cycles();
-  if (with_refill)
-    mean_.l2_bytes =
-        VectorTraffic(nest_, schedule_, target_, streams_, is_result_local_).l2_bytes(tile_);
+  if (refill != nullptr)
+    mean_.l2_bytes = refill->l2_bytes();
   for_each_kind(grid_dims(), [&](const std::vector<bool> &edges, double count) {
     if (count > 0)
       take_in(edges, count);
@@ -311,8 +308,8 @@ Estimate VectorModel::estimate() {
   return estimate;
 }
 
-Demands VectorModel::demands() {
-  const Estimate all = run();
+Demands VectorModel::demands(const VectorTraffic &traffic) {
+  const Estimate all = run(traffic);
   const StepCost step = whole_step();
   const double of_steps = all.waves * all.compute / std::max(step.cycles, 1e-9);
   return {{"multiply-add ports", of_steps * step.arithmetic_cycles},
@@ -332,16 +329,40 @@ Demands VectorModel::demands() {
 
 Estimate predict_vector(const Nest &nest, const Schedule &schedule, const Target &target,
                         const Nest *whole) {
-  return VectorModel(nest, schedule, target, whole).run();
+  const VectorSteps steps(nest, schedule, target, whole);
+  const StepTraffic step(nest, schedule, target, steps);
+  return VectorModel(nest, schedule, target, steps.tile)
+      .run({nest, schedule, target, step, whole != nullptr});
 }
 
 Estimate predict_vector_tile(const Nest &nest, const Schedule &schedule, const Target &target,
                              bool with_refill) {
-  return VectorModel(nest, schedule, target, nullptr).run_tile(with_refill);
+  const VectorSteps steps(nest, schedule, target);
+  VectorModel model(nest, schedule, target, steps.tile);
+  if (!with_refill)
+    return model.run_tile(nullptr);
+  const StepTraffic step(nest, schedule, target, steps);
+  const VectorTraffic traffic(nest, schedule, target, step, false);
+  return model.run_tile(&traffic);
+}
+
+VectorPrices::VectorPrices(const Nest &nest, const Schedule &schedule, const Target &target)
+    : nest_(nest), first_(schedule), target_(target), steps_(nest, first_, target),
+      step_(nest, first_, target, steps_),
+      is_alike_(std::none_of(first_.fills.begin(), first_.fills.end(), schedule::is_staged)) {}
+
+Estimate VectorPrices::of(const Schedule &schedule) const {
+  if (!is_alike_)
+    return predict_vector(nest_, schedule, target_);
+  return VectorModel(nest_, schedule, target_, steps_.tile)
+      .run({nest_, schedule, target_, step_, false});
 }
 
 Demands vector_demands(const Nest &nest, const Schedule &schedule, const Target &target) {
-  return VectorModel(nest, schedule, target, nullptr).demands();
+  const VectorSteps steps(nest, schedule, target);
+  const StepTraffic step(nest, schedule, target, steps);
+  return VectorModel(nest, schedule, target, steps.tile)
+      .demands({nest, schedule, target, step, false});
 }
 
 } // namespace tilefuse::cost

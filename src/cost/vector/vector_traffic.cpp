@@ -6,6 +6,7 @@
 
 #include "nest/index.h"
 #include "schedule/blocks.h"
+#include "schedule/guards.h"
 #include "schedule/result_tile.h"
 #include "schedule/rolling.h"
 #include "schedule/staging.h"
@@ -35,18 +36,50 @@ constexpr double kApartPerByte = 16;
 constexpr double kFarJumpBytes = 256;
 constexpr double kMemoryJumpBytes = 120;
 
+Spans step_spans(const nest::Nest &nest, const Schedule &schedule) {
+  Spans spans;
+  spans.reserve(nest.indices.size());
+  for (const IndexId i : nest.indices.ids()) {
+    const std::int64_t extent = nest::extent(nest, i);
+    const std::int64_t points =
+        is_output(nest, i) ? std::min(schedule.splits[i].step(), extent) : extent;
+    spans.push_back(static_cast<double>(points));
+  }
+  return spans;
+}
+
 } // namespace
 
-VectorTraffic::VectorTraffic(const nest::Nest &nest, const Schedule &schedule, const Target &target,
-                             const std::vector<Stream> &streams, bool is_result_local)
-    : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
-      sources_(sources(nest, schedule, streams)), is_result_local_(is_result_local),
-      rates_(core_rates(target)), loops_(block_loops()), grid_loops_(grid_loops()),
-      step_(step_spans()), neighbours_(step_), block_(step_),
-      bytes_in_memory_(bytes_in_memory(nest, streams, sources_)) {
-  steps_.reserve(streams.size());
+VectorSteps::VectorSteps(const nest::Nest &nest, const Schedule &schedule, const Target &target,
+                         const nest::Nest *whole)
+    : streams(cost::streams(nest, schedule)),
+      tile(nest, schedule, target, streams,
+           computed_share(whole != nullptr ? *whole : nest, schedule)) {}
+
+StepTraffic::StepTraffic(const nest::Nest &nest, const Schedule &schedule, const Target &target,
+                         const VectorSteps &steps)
+    : streams(steps.streams), sources(cost::sources(nest, schedule, streams)),
+      bytes_in_memory(cost::bytes_in_memory(nest, streams, sources)),
+      spans(step_spans(nest, schedule)) {
+  pieces.reserve(streams.size());
   for (const Stream &stream : streams)
-    steps_.push_back(stream.piece(step_));
+    pieces.push_back(stream.piece(spans));
+  Copies copies;
+  for (const IndexId i : output_indices(nest))
+    copies.push_back(static_cast<double>(schedule.splits[i].keep * schedule.splits[i].vec));
+  const std::int64_t ways = std::max<std::int64_t>(2, target.l1_bytes / kWayBytes);
+  for (std::size_t k = 0; k < nest.inputs.size(); ++k) {
+    const double lines = pieces[k].bytes() / streams[k].line_bytes;
+    const bool fits = lines_in_a_set(streams[k], schedule, nest.output_indices, kWayBytes) < ways;
+    conflicts.push_back(fits ? 1 : std::clamp(steps.tile.loads(k, copies) / lines, 1.0, kConflict));
+  }
+}
+
+VectorTraffic::VectorTraffic(const nest::Nest &nest, const Schedule &schedule, const Target &target,
+                             const StepTraffic &step, bool is_result_local)
+    : nest_(nest), schedule_(schedule), target_(target), step_(step), streams_(step.streams),
+      is_result_local_(is_result_local), rates_(core_rates(target)), loops_(block_loops()),
+      grid_loops_(grid_loops()), neighbours_(step.spans), block_(step.spans) {
   if (!loops_.empty())
     neighbours_[loops_.front().index] *= loops_.front().trips;
   for (const LoopTrips &loop : loops_)
@@ -56,16 +89,6 @@ VectorTraffic::VectorTraffic(const nest::Nest &nest, const Schedule &schedule, c
 double VectorTraffic::grid(IndexId i) const {
   const std::int64_t points = schedule_.splits[i].of_block();
   return static_cast<double>((nest::extent(nest_, i) + points - 1) / points);
-}
-
-Spans VectorTraffic::step_spans() const {
-  Spans spans;
-  spans.reserve(nest_.indices.size());
-  for (const IndexId i : nest_.indices.ids())
-    spans.push_back(is_output(nest_, i)
-                        ? std::min(static_cast<double>(schedule_.splits[i].step()), extent(i))
-                        : extent(i));
-  return spans;
 }
 
 std::vector<LoopTrips> VectorTraffic::block_loops() const {
@@ -110,23 +133,9 @@ bool VectorTraffic::is_copied(std::size_t k) const {
   return streams_[k].is_staged && schedule_.fills[k] != schedule::Fill::Produced;
 }
 
-// How often the lines of a step are brought in where they crowd into few sets of the first level,
-// as pixels do that lie a multiple of a way apart: for every read.
-double VectorTraffic::conflict(std::size_t k, const RegisterTileCost &tile) const {
-  const std::int64_t ways = std::max<std::int64_t>(2, target_.l1_bytes / kWayBytes);
-  if (k >= nest_.inputs.size() ||
-      lines_in_a_set(streams_[k], schedule_, nest_.output_indices, kWayBytes) < ways)
-    return 1;
-  Copies copies;
-  for (const IndexId i : output_indices(nest_))
-    copies.push_back(static_cast<double>(schedule_.splits[i].keep * schedule_.splits[i].vec));
-  const double lines = steps_[k].bytes() / streams_[k].line_bytes;
-  return std::clamp(tile.loads(k, copies) / lines, 1.0, kConflict);
-}
-
 // Of the lines of a step and of those that the next steps read beside them.
 double VectorTraffic::bank_wait(std::size_t k) const {
-  return (bank_conflict(steps_[k]) + bank_conflict(streams_[k].piece(neighbours_))) / 2;
+  return (bank_conflict(step_.pieces[k]) + bank_conflict(streams_[k].piece(neighbours_))) / 2;
 }
 
 // How much dearer results are of which another block writes the neighbouring line: cores fetch
@@ -148,7 +157,7 @@ double VectorTraffic::torn_pairs() const {
 double VectorTraffic::fill_bytes(std::size_t k, const Cache &l1) const {
   const double buffer = streams_[k].bytes(block_);
   return fills(k) * buffer *
-         (bank_conflict(sources_[k].piece(block_)) + (buffer > l1.bytes ? kWritten : 0));
+         (bank_conflict(step_.sources[k].piece(block_)) + (buffer > l1.bytes ? kWritten : 0));
 }
 
 // Of results that are turned: each line is written once, and the buffer passes through the second
@@ -160,17 +169,18 @@ double VectorTraffic::turned_bytes(const Cache &l1) const {
   return result * kWritten * torn_pairs() + (buffer > l1.bytes ? kWritten * result : 0);
 }
 
-double VectorTraffic::l2_bytes(const RegisterTileCost &tile) const {
+double VectorTraffic::l2_bytes() const {
   const double size = static_cast<double>(target_.l1_bytes);
   const Cache l1{kUsableL1 * size, size / rates_.l1_ways};
-  const std::vector<double> moved = traffic(streams_, step_, loops_, l1);
+  const std::vector<double> moved = traffic(streams_, step_.spans, loops_, l1);
   double bytes = 0;
   for (std::size_t k = 0; k < streams_.size(); ++k) {
     if (streams_[k].is_written && is_turned()) {
       bytes += turned_bytes(l1);
       continue;
     }
-    const double times = streams_[k].is_written ? kWritten * torn_pairs() : conflict(k, tile);
+    const double conflict = k < step_.conflicts.size() ? step_.conflicts[k] : 1;
+    const double times = streams_[k].is_written ? kWritten * torn_pairs() : conflict;
     bytes += moved[k] * bank_wait(k) * times + (is_copied(k) ? fill_bytes(k, l1) : 0);
   }
   return bytes;
@@ -179,7 +189,7 @@ double VectorTraffic::l2_bytes(const RegisterTileCost &tile) const {
 // How much dearer bytes are that come in short runs: from the third level where neighbouring tiles
 // read them so; from there and from memory where a step walks through many runs.
 double VectorTraffic::jumps(std::size_t k, bool from_memory) const {
-  const Stream::Piece &step = steps_[k];
+  const Stream::Piece &step = step_.pieces[k];
   const bool is_walk = step.repeats >= kLongWalk;
   if (from_memory)
     return is_walk ? 1 + kMemoryJumpBytes / step.run : 1;
@@ -189,7 +199,7 @@ double VectorTraffic::jumps(std::size_t k, bool from_memory) const {
 
 bool VectorTraffic::walks() const {
   for (std::size_t k = 0; k < streams_.size(); ++k)
-    if (!streams_[k].is_staged && steps_[k].repeats >= kLongWalk)
+    if (!streams_[k].is_staged && step_.pieces[k].repeats >= kLongWalk)
       return true;
   return false;
 }
@@ -198,7 +208,7 @@ bool VectorTraffic::walks() const {
 // does, once per block; but both must fit while it is filled.
 double VectorTraffic::far_bytes(const Cache &cache, bool from_memory) const {
   const double blocks = static_cast<double>(schedule::blocks(nest_, schedule_));
-  Traffic traffic(streams_, step_, cache);
+  Traffic traffic(streams_, step_.spans, cache);
   traffic.add(loops_);
   const std::vector<double> in_block = traffic.moved();
   traffic.add(grid_loops_);
@@ -215,7 +225,7 @@ double VectorTraffic::far_bytes(const Cache &cache, bool from_memory) const {
     const double buffer = streams_[k].bytes(block_);
     bytes += std::max(in_block[k] - buffer, 0.0);
     if (is_copied(k))
-      bytes += sources_[k].bytes(block_);
+      bytes += step_.sources[k].bytes(block_);
     bytes += 2 * buffer > cache.bytes ? kWritten * buffer : 0;
   }
   return bytes;
@@ -223,7 +233,7 @@ double VectorTraffic::far_bytes(const Cache &cache, bool from_memory) const {
 
 // Whether caches of so many bytes, one for each core, hold all that the nest touches.
 bool VectorTraffic::fits(double bytes) const {
-  return bytes_in_memory_ <= bytes * std::max(1, target_.compute_units);
+  return step_.bytes_in_memory <= bytes * std::max(1, target_.compute_units);
 }
 
 double VectorTraffic::l3_bytes() const {

@@ -12,15 +12,44 @@
 
 namespace tilefuse::cost {
 
+// What a step reads and writes, and the cycles that it takes. With `whole` the nest is a tile of it.
+struct VectorSteps {
+  // Keeps references.
+  VectorSteps(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target,
+              const nest::Nest *whole = nullptr);
+  VectorSteps(const VectorSteps &) = delete;
+  VectorSteps &operator=(const VectorSteps &) = delete;
+
+  std::vector<Stream> streams;
+  RegisterTileCost tile; // of the streams
+};
+
+// What passes between the levels of memory by a step itself. Where nothing is staged both are the
+// same in blocks of any size.
+struct StepTraffic {
+  // Keeps a reference to the streams.
+  StepTraffic(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target,
+              const VectorSteps &steps);
+
+  const std::vector<Stream> &streams;
+  std::vector<Stream> sources; // of what is staged
+  double bytes_in_memory = 0;  // that the whole nest touches
+  Spans spans;
+  std::vector<Stream::Piece> pieces; // by stream
+  // How often the lines of an input are brought in where they crowd into few sets of the first
+  // level, as pixels do that lie a multiple of a way apart: for every read.
+  std::vector<double> conflicts;
+};
+
 class VectorTraffic {
 public:
   // What it refers to must outlive it. `is_result_local`: results stay in a staging buffer.
   VectorTraffic(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target,
-                const std::vector<Stream> &streams, bool is_result_local);
+                const StepTraffic &step, bool is_result_local);
 
   // Per block, from the second to the first level, in the time of bytes that stream.
   // Lines beside those that a step reads are fetched ahead in part.
-  double l2_bytes(const RegisterTileCost &tile) const;
+  double l2_bytes() const;
   // From the third to the second level: nothing where that holds all that the nest touches.
   double l3_bytes() const;
   // From memory to the third level, likewise.
@@ -33,11 +62,9 @@ public:
 private:
   double extent(IndexId i) const { return static_cast<double>(nest_.indices[i].extent); }
   double grid(IndexId i) const;
-  Spans step_spans() const;
   std::vector<LoopTrips> block_loops() const;
   std::vector<LoopTrips> grid_loops() const;
   bool is_copied(std::size_t k) const;
-  double conflict(std::size_t k, const RegisterTileCost &tile) const;
   double bank_wait(std::size_t k) const;
   double torn_pairs() const;
   bool is_turned() const { return schedule_.store == schedule::Store::Local; }
@@ -50,17 +77,14 @@ private:
   const nest::Nest &nest_;
   const schedule::Schedule &schedule_;
   const Target &target_;
+  const StepTraffic &step_;
   const std::vector<Stream> &streams_;
-  std::vector<Stream> sources_; // of what is staged
   bool is_result_local_;
   CoreRates rates_;
   std::vector<LoopTrips> loops_; // of a block over its steps, innermost first
   std::vector<LoopTrips> grid_loops_;
-  Spans step_;
   Spans neighbours_; // a step and those that the innermost loop adds to it
   Spans block_;
-  double bytes_in_memory_;           // that the whole nest touches
-  std::vector<Stream::Piece> steps_; // of a step, by stream
 };
 
 } // namespace tilefuse::cost
