@@ -23,7 +23,8 @@ public:
   void drop(std::size_t kernel);
   // Device seconds of one launch of each, in the order given.
   std::vector<double> run(std::span<const std::size_t> kernels);
-  // Medians of `passes` such runs: drift meets all alike.
+  // Medians of `passes` such runs: drift meets all alike. Each is launched twice, and the second is
+  // counted: the cores that write its results now are those that wrote them last.
   std::vector<double> medians(std::span<const std::size_t> kernels, int passes);
 
 private:
