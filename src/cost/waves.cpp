@@ -87,21 +87,36 @@ struct Stretch {
   std::int64_t end = 0;
 };
 
-// Every unit takes blocks from the front of its own stretch, then from the back of others', as the
+// Of `count` blocks, run `number` of `at_once`; of many blocks as if all took the same.
+double run_time(const Grid &blocks, std::int64_t count, std::int64_t at_once, std::int64_t number) {
+  const std::int64_t first = number * at_once;
+  const std::int64_t last = std::min(count, first + at_once);
+  if (count > kMostDealt)
+    return blocks.total() * static_cast<double>(last - first) / static_cast<double>(count);
+  double time = 0;
+  for (std::int64_t block = first; block < last; ++block)
+    time += blocks.time(block);
+  return time;
+}
+
+// Every unit takes runs from the front of its own stretch, then from the back of others', as the
 // runtime's threads do.
-double dealt(const Grid &blocks, std::int64_t count, std::int64_t units) {
+double dealt(const Grid &blocks, std::int64_t count, const Dealing &dealing) {
+  const std::int64_t at_once = dealing.at_once;
+  const std::int64_t units = dealing.units;
+  const std::int64_t runs = (count + at_once - 1) / at_once;
   std::vector<Stretch> stretches;
   for (std::int64_t u = 0; u < units; ++u)
-    stretches.push_back({count * u / units, count * (u + 1) / units});
+    stretches.push_back({runs * u / units, runs * (u + 1) / units});
   std::vector<double> busy(stretches.size(), 0);
-  for (std::int64_t left = count; left > 0; --left) {
+  for (std::int64_t left = runs; left > 0; --left) {
     const auto idle = std::min_element(busy.begin(), busy.end());
     const auto unit = static_cast<std::size_t>(idle - busy.begin());
     std::size_t from = unit;
     while (stretches[from].begin == stretches[from].end)
       from = (from + 1) % stretches.size();
     Stretch &stretch = stretches[from];
-    *idle += blocks.time(from == unit ? stretch.begin++ : --stretch.end);
+    *idle += run_time(blocks, count, at_once, from == unit ? stretch.begin++ : --stretch.end);
   }
   return *std::max_element(busy.begin(), busy.end());
 }
@@ -114,17 +129,19 @@ void for_each_kind(const std::vector<GridDim> &grid,
   walk_kinds(grid, 0, edge, 1, visit);
 }
 
-double makespan(const std::vector<GridDim> &grid, int units,
+double makespan(const std::vector<GridDim> &grid, const Dealing &dealing,
                 const std::function<double(const std::vector<bool> &, double)> &block_time) {
   const Grid blocks(grid, block_time);
   std::int64_t count = 1;
   for (const GridDim &dim : grid)
     count *= dim.blocks;
-  if (units <= 1)
+  if (dealing.units <= 1)
     return blocks.total();
-  if (count > kMostDealt)
-    return blocks.total() / units + blocks.longest() / 2;
-  return blocks.is_uniform() ? dealt_evenly(blocks, count, units) : dealt(blocks, count, units);
+  if ((count + dealing.at_once - 1) / dealing.at_once > kMostDealt)
+    return blocks.total() / dealing.units +
+           blocks.longest() * static_cast<double>(dealing.at_once) / 2;
+  return dealing.at_once == 1 && blocks.is_uniform() ? dealt_evenly(blocks, count, dealing.units)
+                                                     : dealt(blocks, count, dealing);
 }
 
 } // namespace tilefuse::cost

@@ -20,10 +20,16 @@ struct GridDim {
 void for_each_kind(const std::vector<GridDim> &grid,
                    const std::function<void(const std::vector<bool> &, double)> &visit);
 
-// Time until the last of `units` ends; `block_time` gets a kind of blocks and how many there are.
-// Of small grids every unit takes a stretch of blocks and then from the end of others', large ones
-// are dealt evenly with half a block at the end.
-double makespan(const std::vector<GridDim> &grid, int units,
+// How blocks are given to units: so many neighbouring ones at once.
+struct Dealing {
+  int units = 1;
+  std::int64_t at_once = 1;
+};
+
+// Time until the last unit ends; `block_time` gets a kind of blocks and how many there are. Of few runs
+// of blocks every unit takes a stretch and then from the end of others', many are dealt evenly with
+// half a run at the end.
+double makespan(const std::vector<GridDim> &grid, const Dealing &dealing,
                 const std::function<double(const std::vector<bool> &, double)> &block_time);
 
 } // namespace tilefuse::cost

@@ -57,9 +57,9 @@ double seconds(const std::string &tile, const std::string &keep) {
 
 TEST(Makespan, DealsUnequalBlocksToUnits) {
   const auto time = [](const std::vector<bool> &edge, double = 1) { return edge[0] ? 1.0 : 4.0; };
-  EXPECT_DOUBLE_EQ(makespan({{3, true}}, 2, time), 5);
-  EXPECT_DOUBLE_EQ(makespan({{3, false}}, 2, time), 8);
-  EXPECT_DOUBLE_EQ(makespan({{3, true}}, 1, time), 9);
+  EXPECT_DOUBLE_EQ(makespan({{3, true}}, {.units = 2}, time), 5);
+  EXPECT_DOUBLE_EQ(makespan({{3, false}}, {.units = 2}, time), 8);
+  EXPECT_DOUBLE_EQ(makespan({{3, true}}, {.units = 1}, time), 9);
 }
 
 TEST(Makespan, LastDimensionIsDealtFastest) {
@@ -67,14 +67,45 @@ TEST(Makespan, LastDimensionIsDealtFastest) {
     return (edge[0] ? 1.0 : 2.0) * (edge[1] ? 10.0 : 1.0);
   };
   // Blocks take 2, 20, 1, 10: each unit gets a stretch of two.
-  EXPECT_DOUBLE_EQ(makespan({{2, true}, {2, true}}, 2, time), 22);
+  EXPECT_DOUBLE_EQ(makespan({{2, true}, {2, true}}, {.units = 2}, time), 22);
 }
 
 TEST(Makespan, IdleUnitsTakeFromTheEndOfOthersStretches) {
   const auto time = [](const std::vector<bool> &edge, double = 1) { return edge[0] ? 1.0 : 4.0; };
   // Eight blocks, the last four of them shorter: stretches of four take 16 and 4.
   const auto in_rows = [&](const std::vector<bool> &edge, double) { return time({edge[0]}); };
-  EXPECT_DOUBLE_EQ(makespan({{2, true}, {4, false}}, 2, in_rows), 12);
+  EXPECT_DOUBLE_EQ(makespan({{2, true}, {4, false}}, {.units = 2}, in_rows), 12);
+}
+
+TEST(Makespan, RunsOfBlocksAreTakenAtOnce) {
+  const auto time = [](const std::vector<bool> &, double = 1) { return 1.0; };
+  // Runs of 3, 3 and 2: one unit takes the first and the last.
+  EXPECT_DOUBLE_EQ(makespan({{8, false}}, {.units = 2, .at_once = 3}, time), 5);
+  EXPECT_DOUBLE_EQ(makespan({{8, false}}, {.units = 2}, time), 4);
+}
+
+// Blocks of a small kernel follow one another on the calling thread; a large one's are dealt.
+TEST(VectorModel, SmallKernelsTakeOneCore) {
+  const auto waves = [](int elems, int tile) {
+    const nest::Nest nest = nest::parse_nest(fmt::format(R"(nest map {{
+  index d {0}
+  slot 0 f32 {0}, 1 f32 {0}
+  acc f32 = assign
+  in 0 + 0 [d:{0}*1]
+  out 1 + 0 [d:{0}*1]
+  post acc
+}})",
+                                                         elems));
+    Target target = two_cores();
+    target.backend = "llvm";
+    target.gflops_per_unit = 100;
+    target.gbytes_per_s = 10;
+    const auto schedule = schedule::parse_schedule(
+        nest, fmt::format("schedule t vector\n  tile d:{}\n  lane d:8\n  loop d\n", tile));
+    return predict(nest, schedule, target).waves;
+  };
+  EXPECT_GE(waves(1024, 512), 2);
+  EXPECT_LT(waves(1 << 16, 1 << 15), 2);
 }
 
 // What they share of steps is the same in all of them, or told anew where a tile is staged.

@@ -16,6 +16,7 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/result_tile.h"
 #include "schedule/staging.h"
+#include "target/shared_launch.h"
 
 namespace tilefuse::cost {
 namespace {
@@ -36,6 +37,10 @@ constexpr double kShapeCycles = 220; // telling a matrix unit the shapes of its 
 // square.
 constexpr double kTurnedRow = 2;
 constexpr double kSquareCycles = 6;
+// From the start of a kernel until its other threads have their first blocks, and from the end of
+// the last until all are seen to have ended: 0.3 us of two idle cores, more beside a host's other
+// guests.
+constexpr double kDealSeconds = 0.7e-6;
 // Of the time that a block waits for caches, what it takes longer where others wait for it.
 constexpr double kDisturbed = 0.15;
 
@@ -68,6 +73,7 @@ private:
     return (extent(nest_, i) + points - 1) / points;
   }
   void add_core(const Indexed<IndexId, std::int64_t> &points, Block &block) const;
+  Dealing dealing() const;
   double stage_cycles(const VectorTraffic &traffic) const;
   double turn_cycles() const;
   double core_seconds(const Block &block) const;
@@ -234,6 +240,21 @@ VectorModel::Block VectorModel::block_of(const Indexed<IndexId, bool> &is_edge) 
   return block;
 }
 
+// How the device deals out blocks: where its threads are its own, none of small kernels.
+Dealing VectorModel::dealing() const {
+  const int units = std::max(1, target_.compute_units);
+  if (target_.backend != "llvm")
+    return {.units = units};
+  double bytes = 0;
+  for (const nest::Slot &slot : nest_.slots)
+    bytes += static_cast<double>(slot.elems * size_bytes(slot.type));
+  const double seconds = one_thread_seconds(nest::flops(nest_), bytes, target_);
+  const std::int64_t blocks = schedule::blocks(nest_, schedule_);
+  if (units == 1 || blocks == 1 || !is_shared(seconds))
+    return {.units = 1};
+  return {.units = units, .at_once = blocks_at_once(blocks, seconds, units)};
+}
+
 // As outputs stand in the order.
 std::vector<GridDim> VectorModel::grid_dims() const {
   std::vector<GridDim> dims;
@@ -272,8 +293,9 @@ Estimate VectorModel::run(const VectorTraffic &traffic) {
     longest_wait = std::max(longest_wait, seconds - core_seconds(block));
     return seconds;
   };
-  const double busy = makespan(grid_dims(), std::max(1, target_.compute_units), block_time) +
-                      kDisturbed * longest_wait;
+  const Dealing dealing = this->dealing();
+  const double busy = makespan(grid_dims(), dealing, block_time) + kDisturbed * longest_wait +
+                      (dealing.units > 1 && target_.backend == "llvm" ? kDealSeconds : 0);
   Estimate all = estimate();
   all.waves = busy * static_cast<double>(all.blocks) / total;
   all.seconds = all.launch + busy;

@@ -26,6 +26,7 @@
 #include "runtime/device.h"
 #include "runtime/out_of_memory.h"
 #include "target/measured_rows.h"
+#include "target/shared_launch.h"
 
 namespace tilefuse::runtime {
 namespace {
@@ -34,8 +35,6 @@ using Entry = void (*)(void *const *args, std::int64_t block, void *scratch);
 
 constexpr std::int64_t kAlign = 64;
 constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
-constexpr double kInlineSeconds = 4e-6; // less work than this stays on the calling thread
-constexpr double kChunkSeconds = 1e-6;  // handed out at once, at least
 constexpr std::int64_t kMaxThreads = 1024;
 constexpr std::int64_t kPiece = 1024; // bytes of a constant that are prefetched at once
 // Second-level caches that are prefetched at most; what one cannot hold goes on to the third level.
@@ -159,9 +158,7 @@ public:
   std::int64_t blocks() const { return blocks_; }
   std::int64_t scratch_bytes() const { return scratch_bytes_; }
   // Expected on one thread.
-  double seconds(const Target &target) const {
-    return std::max(flops_ / (target.gflops_per_unit * 1e9), bytes_ / (target.gbytes_per_s * 1e9));
-  }
+  double seconds(const Target &target) const { return one_thread_seconds(flops_, bytes_, target); }
   // Of what the kernel reads and no kernel writes, `kPiece` bytes of each argument, on their way
   // into this thread's second-level cache: piece `number` behind those that the share's blocks
   // begin with, if arguments are read in the order of blocks. How many bytes.
@@ -310,22 +307,12 @@ private:
     return memory == nullptr ? nullptr : memory->data();
   }
 
-  // Blocks handed out at once: long enough to cover the cost of handing out, short enough for four
-  // runs per thread.
-  std::int64_t blocks_per_chunk(const CpuKernel &kernel, double seconds) const {
-    const auto blocks = static_cast<double>(kernel.blocks());
-    const double by_time = std::ceil(blocks * kChunkSeconds / seconds);
-    const double by_balance = std::ceil(blocks / (4.0 * pool_.threads()));
-    return static_cast<std::int64_t>(std::max(1.0, std::min(by_time, by_balance)));
-  }
-
   // `next`: what is launched behind it, if known.
   void run(const CpuKernel &kernel, const CpuKernel *next) {
     const double seconds = kernel.seconds(target_);
-    const bool is_small = !(seconds >= kInlineSeconds); // also when a damaged package says NaN
-    if (is_small || kernel.blocks() <= 1 || pool_.threads() == 1)
+    if (!is_shared(seconds) || kernel.blocks() <= 1 || pool_.threads() == 1)
       return kernel.run(0, kernel.blocks(), scratch(0));
-    const std::int64_t chunk = blocks_per_chunk(kernel, seconds);
+    const std::int64_t chunk = blocks_at_once(kernel.blocks(), seconds, pool_.threads());
     const std::int64_t chunks = (kernel.blocks() + chunk - 1) / chunk;
     std::fill(prefetched_.begin(), prefetched_.end(), Prefetched{});
     pool_.parallel_for(
