@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 #include "base/index.h"
+#include "cost/expression.h"
 #include "schedule/guards.h"
 #include "schedule/staging.h"
 #include "search/forms/dot_forms.h"
@@ -20,6 +22,7 @@ using schedule::Schedule;
 
 constexpr std::int64_t kShortLoop = 4;
 constexpr std::int64_t kReadsUnderWay = 16;
+constexpr double kFewSlots = 2;       // of a term that is repeated as often
 constexpr std::int64_t kMostTaps = 7; // that are unrolled so that an index has edges
 
 // Whether an input may be read outside its tensor.
@@ -88,6 +91,8 @@ std::optional<IndexId> Space::factor_index(std::size_t input, std::int64_t point
 // these do not serve, an index of each factor, either way.
 std::vector<Space::Axes> Space::vector_axes() const {
   std::vector<Axes> all = {{lane_, pixel_}};
+  if (const std::optional<IndexId> across = across_results())
+    all.push_back({across, lane_});
   if (!lane_ || dot_ != nullptr || nest_.inputs.size() != 2 || serves_lanes(*lane_))
     return all;
   for (const std::size_t k : {0, 1}) {
@@ -101,6 +106,30 @@ std::vector<Space::Axes> Space::vector_axes() const {
   return all;
 }
 
+// Of a nest of one input whose results have few neighbours, or of a map that reads them apart: another
+// index for vectors, that whose points lie nearest in an operand, the longest of these.
+std::optional<IndexId> Space::across_results() const {
+  if (!lane_ || nest_.inputs.size() > 1)
+    return std::nullopt;
+  const auto apart = [&](IndexId index) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (const std::vector<nest::Operand> *operands : {&nest_.inputs, &nest_.extras})
+      for (const nest::Operand &operand : *operands)
+        if (nest::moves(operand, index))
+          least = std::min<std::int64_t>(
+              least, std::llabs(nest::flat(operand, nest_.indices.size()).coeff[index]));
+    return least;
+  };
+  std::optional<IndexId> best;
+  for (const IndexId i : output_indices(nest_))
+    if (i != lane_ && extent(i) > kShortLoop &&
+        (!best || std::pair(apart(i), -extent(i)) < std::pair(apart(*best), -extent(*best))))
+      best = i;
+  const bool is_short = 2 * extent(*lane_) <= target_.vector_f32;
+  const bool is_turned = nest_.agg == program::Agg::Assign && best && apart(*best) < apart(*lane_);
+  return is_short || is_turned ? best : std::nullopt;
+}
+
 // The longest index that moves both inputs, if it has more points than a window.
 std::optional<IndexId> Space::shared_index() const {
   std::optional<IndexId> longest = lane_;
@@ -110,9 +139,13 @@ std::optional<IndexId> Space::shared_index() const {
   return longest;
 }
 
-// Whether results leave through local memory: vectors are not neighbours in the result.
+// Whether results leave through local memory: vectors are not neighbours in the result, and no
+// copies fill the gaps between their elements.
 bool Space::turns_results() const {
-  return target_.lanes == LaneKind::Vector && lane_ && lane_ != fastest_output();
+  const std::optional<IndexId> fastest = fastest_output();
+  const bool is_joined =
+      nest_.agg == program::Agg::Assign && fastest && extent(*fastest) <= kShortLoop;
+  return target_.lanes == LaneKind::Vector && lane_ && lane_ != fastest && !is_joined;
 }
 
 // What vectors run through and that lies along another dimension is staged turned.
@@ -200,8 +233,16 @@ void Space::unroll_window(Schedule &schedule) const {
     schedule.splits[inner].keep = keep;
     return;
   }
-  if (extent(inner) <= kShortLoop)
-    schedule.splits[inner].keep = extent(inner);
+  if (extent(inner) <= kShortLoop || walks_far())
+    schedule.splits[inner].keep = std::min(extent(inner), kReadsUnderWay);
+}
+
+// Whether results are sums, or the like, of what one input has far apart, not in windows.
+bool Space::walks_far() const {
+  const auto reduced = reduced_indices(nest_);
+  return target_.lanes == LaneKind::Vector && nest_.inputs.size() == 1 &&
+         nest_.agg != program::Agg::Assign && cost::expression_slots(nest_.term) <= kFewSlots &&
+         std::none_of(reduced.begin(), reduced.end(), [&](IndexId r) { return is_tap(r); });
 }
 
 // Whether neighbouring pixels read the same elements at different values of a reduced index.

@@ -69,6 +69,7 @@ private:
     friend bool operator==(const Axes &, const Axes &) = default;
   };
   std::vector<Axes> vector_axes() const;
+  std::optional<IndexId> across_results() const;
   std::optional<IndexId> factor_index(std::size_t input, std::int64_t points) const;
   std::optional<IndexId> shared_index() const;
   bool serves_lanes(IndexId index) const;
@@ -80,6 +81,7 @@ private:
   bool is_pixel_tap(IndexId reduced) const;
   void avoid_shared_taps(schedule::Schedule &schedule) const;
   void unroll_window(schedule::Schedule &schedule) const;
+  bool walks_far() const;
   schedule::Schedule base() const;
   std::vector<Space> with_dots() const;
   bool reads_in_place() const;

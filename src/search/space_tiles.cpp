@@ -30,6 +30,7 @@ constexpr std::size_t kFew = 4;    // that a search for the best keeps
 constexpr std::size_t kMany = 100; // more are not kept apart from all others
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kVectorTiles = 6; // of each form: their block tiles are searched
+constexpr std::int64_t kWide = 16;      // vectors of a step of what is read far apart
 
 // Doublings of `step` up to a whole `extent`, the last one covering it, and equal shares of the
 // units, whole and halved.
@@ -112,7 +113,8 @@ void Space::collect_register_tiles(Form form, std::int64_t lanes) {
   const bool vector = target_.lanes == LaneKind::Vector;
   const std::int64_t budget =
       takes_rows() ? dot_->registers : (vector ? target_.vector_registers : 24);
-  const std::int64_t most_lanes = lane_ && (vector || !pixel_) ? 4 : 1;
+  const std::int64_t most_lanes =
+      lane_ && walks_far() ? kWide : (lane_ && (vector || !pixel_) ? 4 : 1);
   const Schedule start = base();
   for (std::int64_t keep_lane = 1; keep_lane <= most_lanes; ++keep_lane) {
     if (lane_ && (keep_lane - 1) * lanes >= extent(*lane_))
@@ -164,9 +166,11 @@ void Space::collect_register_tiles(Form form) {
 // per element, for those that compute and read it fastest.
 void Space::keep_best_register_tiles() {
   const bool is_reading = reduces_taps_only();
+  const bool is_map = nest_.agg == program::Agg::Assign; // reads everything once
   const auto time = [&](const Candidate &candidate) {
     const cost::Estimate &estimate = candidate.estimate;
-    return (estimate.compute + (is_reading ? estimate.stores + estimate.refill : 0)) *
+    return (estimate.compute + (is_reading ? estimate.stores : 0) +
+            (is_reading && !is_map ? estimate.refill : 0)) *
            static_cast<double>(estimate.blocks);
   };
   std::stable_sort(register_tiles_.begin(), register_tiles_.end(),

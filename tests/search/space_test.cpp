@@ -213,6 +213,34 @@ TEST(Space, BlocksAreEqualSharesOfTheUnits) {
   EXPECT_LT(estimate.waves, 1.02 * static_cast<double>(estimate.blocks) / target.compute_units);
 }
 
+// Rows of 2048 channels: a step reads long runs, many of them in one straight piece of code.
+TEST(Space, SumsOfRowsFarApartReadLongRuns) {
+  const nest::Nest nest = nest::parse_nest(R"(nest mean {
+    index c 2048 | y 49
+    slot 0 f32 100352, 1 f32 2048
+    acc f32 = sum
+    in 0 + 0 [y:49*2048, c:2048*1]
+    out 1 + 0 [c:2048*1]
+    post acc
+  })");
+  const std::string text = picked(nest, "cpu_avx512");
+  EXPECT_NE(text.find(" c:16 y:16\n"), std::string::npos) << text;
+}
+
+// Four groups of channels are shuffled: vectors of what lies together, four of them side by side.
+TEST(Space, VectorsOfAShuffleRunAlongWhatItReads) {
+  const nest::Nest nest = nest::parse_nest(R"(nest shuffle {
+    index i 34, g 4, y_x 784
+    slot 0 f32 106624, 1 f32 106624
+    acc f32 = assign
+    in 0 + 0 [y_x:784*136, g:4*34, i:34*1]
+    out 1 + 0 [y_x:784*136, i:34*4, g:4*1]
+    post acc
+  })");
+  const std::string text = picked(nest, "cpu_avx512");
+  EXPECT_NE(text.find("lane   i:4\n  reg    g:4\n"), std::string::npos) << text;
+}
+
 // Tiles that are more than the multiprocessors, on clusters that share the filter, or the data.
 TEST(Space, ClustersAreOffered) {
   const nest::Nest nest = nest::parse_nest(R"(nest conv {

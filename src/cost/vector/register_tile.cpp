@@ -39,8 +39,16 @@ constexpr double kKeptInnermost = 0.6;
 constexpr double kKeptOfAll = 0.25;
 constexpr double kIntegerProduct = 3; // and its addition
 constexpr double kMaskedStore = 10;
-constexpr double kFoldedHalf = 3; // cycles
-constexpr double kTileOverhead = 24;
+constexpr double kMaskRegisterStore = 2; // the same where masks are registers
+constexpr int kMaskedLanes = 16;         // of AVX-512
+// Instructions that take an element out of a vector and store it, half of them beside the loops of
+// the next tile; a map has nothing beside.
+constexpr double kScattered = 2;
+constexpr double kScatteredMap = 4;
+constexpr double kJoined = 64;       // vectors of 16 by twos, or of 4 by fours
+constexpr double kFoldedHalf = 3;    // cycles
+constexpr double kTileOverhead = 24; // of loops over reduced indices and their accumulators
+constexpr double kStraightTile = 3;  // of a tile without, and without bodies for edges
 
 // Operands that a term reads, which are loads of their own.
 double reads_of(const program::Expr &term) {
@@ -57,7 +65,8 @@ RegisterTileCost::RegisterTileCost(const nest::Nest &nest, const schedule::Sched
                                    double share)
     : nest_(nest), schedule_(schedule), target_(target), streams_(streams),
       rates_(core_rates(target)), lane_(lane_index(schedule)), share_(share),
-      post_slots_(expression_slots(nest.post)), rows_(dot_rows(nest, schedule)) {
+      post_slots_(expression_slots(nest.post)), rows_(dot_rows(nest, schedule)),
+      has_loops_(nest.agg != program::Agg::Assign) {
   if (lane_)
     width_ = static_cast<double>(schedule.splits[*lane_].lane);
   arithmetic_per_cycle_ =
@@ -288,7 +297,8 @@ StepCost RegisterTileCost::step(const Copies &copies) const {
   cost.load_cycles = (cost.loads + cost.spills) / rates_.loads_per_cycle;
   cost.store_cycles = cost.spills;
   cost.issue_cycles = issued / rates_.issue_per_cycle;
-  cost.chain_cycles = rates_.fma_latency + (cost.spills > 0 ? kForwarding : 0);
+  if (has_loops_)
+    cost.chain_cycles = rates_.fma_latency + (cost.spills > 0 ? kForwarding : 0);
   const double bound = std::max({cost.arithmetic_cycles, cost.load_cycles, cost.store_cycles,
                                  cost.issue_cycles, cost.chain_cycles});
   const double ports = cost.arithmetic_cycles + cost.load_cycles + cost.store_cycles;
@@ -313,6 +323,36 @@ double RegisterTileCost::accumulate_cycles(const Copies &copies) const {
   return share_ * steps * step(copies).cycles + loop_ends;
 }
 
+// Instructions that store a vector of results: of neighbours one a register. Lanes that are apart
+// are stored one by one, unless copies fill the gaps and all are one register: the compiler joins
+// these.
+double RegisterTileCost::stored(const Copies &copies) const {
+  const std::int64_t stride = result_width_ > 1 ? std::abs(streams_.back().stride(*lane_)) : 1;
+  if (stride == 1 || (schedule_.store == schedule::Store::Local && !has_loops_))
+    return result_parts_;
+  double beside = 1; // copies that are neighbours
+  for (const IndexId i : output_indices(nest_))
+    if (i != *lane_ && std::abs(streams_.back().stride(i)) == 1)
+      beside = copies[i];
+  const bool is_joined =
+      beside == static_cast<double>(stride) && beside * beside * result_width_ <= kJoined;
+  double all = 1;
+  for (const double count : copies)
+    all *= count;
+  if (!is_joined)
+    return (has_loops_ ? kScattered : kScatteredMap) * result_width_;
+  return all == beside ? 1 + 1 / beside : 1 + std::log2(beside);
+}
+
+// Cycles of a step some of whose lanes are not there, of each vector: in loops all wait, a map masks
+// the last vector of a row.
+double RegisterTileCost::masked(const Copies &copies) const {
+  if (has_loops_)
+    return kMaskedStore;
+  const bool has_masks = target_.backend == "llvm" && target_.vector_f32 == kMaskedLanes;
+  return (has_masks ? kMaskRegisterStore : kMaskedStore) / (result_width_ > 1 ? copies[*lane_] : 1);
+}
+
 double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) const {
   double vectors = 1;
   for (double count : copies)
@@ -322,11 +362,10 @@ double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) con
     const Access &access = access_[nest_.inputs.size() + e];
     issued += access.loads + access.other;
   }
-  const std::int64_t stride = result_width_ > 1 ? std::abs(streams_.back().stride(*lane_)) : 1;
-  issued += stride == 1 ? result_parts_ : 2 * result_width_;
+  issued += stored(copies);
   issued += conversion(type_of(nest_, nest_.out)).stored * result_parts_;
   const double each =
-      issued / rates_.fma_per_cycle + (is_partial ? kMaskedStore : 0) + fold_cycles();
+      issued / rates_.fma_per_cycle + (is_partial ? masked(copies) : 0) + fold_cycles();
   return vectors * each + (rows_ ? row_copies(copies) : 0);
 }
 
@@ -337,6 +376,10 @@ double RegisterTileCost::loads(std::size_t input, const Copies &copies) const {
   return share_ * steps * fragment_loads(input, copies);
 }
 
-double RegisterTileCost::overhead_cycles() const { return kTileOverhead; }
+double RegisterTileCost::overhead_cycles() const {
+  const bool has_edges = std::any_of(schedule_.splits.begin(), schedule_.splits.end(),
+                                     [](const schedule::Split &split) { return split.edge; });
+  return has_loops_ || has_edges ? kTileOverhead : kStraightTile;
+}
 
 } // namespace tilefuse::cost

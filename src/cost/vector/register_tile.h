@@ -82,6 +82,8 @@ private:
   double points_of_vector(IndexId reduced) const;
   double steps_over(IndexId reduced) const;
   double fold_cycles() const;
+  double stored(const Copies &copies) const;
+  double masked(const Copies &copies) const;
   double operations_of_point() const;
 
   const nest::Nest &nest_;
@@ -100,6 +102,7 @@ private:
   double share_;
   double post_slots_;                     // of a result's post-ops
   std::optional<schedule::DotRows> rows_; // with a dot product of rows
+  bool has_loops_;                        // over reduced indices; results are independent without
   std::vector<Access> access_;            // by stream
   std::vector<bool> shares_taps_;         // by input
   double body_taps_ = 1;
