@@ -14,7 +14,6 @@
 #include "lower/members.h"
 #include "lower/mma/core_copies.h"
 #include "lower/mma/core_fetch.h"
-#include "lower/mma/core_pixels.h"
 #include "lower/mma/tile_store.h"
 #include "lower/post.h"
 #include "nest/index.h"
@@ -190,7 +189,7 @@ private:
   // Lets the first product's indices stand at a row of the work-item's.
   void place_row(std::int64_t half) {
     pixels_[at(half)] = named("pixel", b_.add(first_row_, b_.add(warp_row_, row(half))));
-    place_pixel(first_, pixels_[at(half)], false, body_);
+    place_digits(first_, one_.roles.pixels, pixels_[at(half)], "p_", first_.origin, body_);
     ExprRef number = integer(0);
     for (const IndexId i : output_indices(first_.nest))
       if (i != one_.roles.channel)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/mma/tile_store.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 
@@ -8,10 +9,10 @@
 #include "lower/expressions.h"
 #include "lower/members.h"
 #include "lower/mma/core_fetch.h"
-#include "lower/mma/core_pixels.h"
 #include "lower/mma/gemm_part.h"
 #include "lower/post.h"
 #include "nest/index.h"
+#include "nest/points.h"
 
 namespace tilefuse::lower {
 namespace {
@@ -31,7 +32,7 @@ public:
       : GemmPart(context), end_(end), is_wgmma_(end.tiles != nullptr),
         vec_(cx_.schedule.splits[roles_.channel].vec), unit_(is_wgmma_ ? kGroupRows : kCoreRows),
         columns_(is_wgmma_ ? end.tiles->plan().columns : roles_.channel_points), first_(cx_.origin),
-        as_one_(cx_.member == poly::kAnchor && pixels_lie_as_one(cx_)),
+        as_one_(cx_.member == poly::kAnchor && pixels_lie_as_one()),
         rows_dealt_(!is_wgmma_ && reads_words(cx_.gemm(), roles_.data)),
         columns_dealt_(!is_wgmma_ && reads_words(cx_.gemm(), roles_.filter)),
         exchange_(schedule::exchange_of(cx_.gemm())) {}
@@ -81,6 +82,14 @@ private:
   std::int64_t filled_ = 0;         // number of the box that is filled
   ExprRef box_row_{}, along_{};     // in it: of this work-item's row, of its first run
   BufferId pair_{-1};               // swapped: neighbouring channels' values
+
+  // Whether the result and all that post-ops read lie as if the pixel indices were one.
+  bool pixels_lie_as_one() const {
+    const auto lies = [&](const nest::Operand &operand) {
+      return lie_as_one(cx_.nest, nest::flat(operand, cx_.nest.indices.size()), roles_.pixels);
+    };
+    return lies(cx_.nest.out) && std::all_of(cx_.nest.extras.begin(), cx_.nest.extras.end(), lies);
+  }
 
   // Where the instruction leaves this work-item's first results, or where it takes them.
   void place_item(ExprRef item, Stmts &list) {
@@ -182,6 +191,16 @@ private:
       list.push_back(b_.store(end_.acc, run.first + i * run.step, b_.load(pair_, i)));
   }
 
+  // Lets the channel indices stand at channel number `channel`.
+  void place_channel(ExprRef channel, Stmts &list) {
+    const std::vector<IndexId> &channels = roles_.channels;
+    const std::vector<ExprRef> digits = digits_of(b_, channel, extents(cx_.nest, channels));
+    for (std::size_t k = channels.size(); k-- > 0;)
+      cx_.origin[channels[k]] =
+          k == 0 ? digits[k]
+                 : named(b_, list, "c_" + cx_.nest.indices[channels[k]].name, digits[k]);
+  }
+
   // A run as neighbouring channels of the pixel at which the output indices stand, `apart` columns
   // from the first of the group's panel that it lies in.
   void store_run(ExprRef column, std::int64_t apart, const Run &run, Stmts &list) {
@@ -200,7 +219,7 @@ private:
         exists = b_.less(channel, channels);
     }
     channel = named(b_, own, "channel", channel);
-    place_channel(cx_, channel, own);
+    place_channel(channel, own);
     const ExprRef valid = is_wgmma_ ? nullptr : valid_channels(channel);
     ExprRef result = b_.cast(value_of(apart, run.acc, valid), type_of(cx_.nest, cx_.nest.out));
     if (end_.keeps) {
@@ -226,7 +245,10 @@ private:
     placed_ = row;
     if (is_wgmma_ && !end_.tiles->box().indices.empty())
       return place_in_box(pixel, list);
-    place_pixel(cx_, pixel, as_one_, list);
+    if (!as_one_)
+      place_digits(cx_, roles_.pixels, pixel, "p_", cx_.origin, list);
+    for (std::size_t k = 0; as_one_ && k < roles_.pixels.size(); ++k)
+      cx_.origin[roles_.pixels[k]] = k + 1 == roles_.pixels.size() ? pixel : integer(0);
     const bool is_whole = roles_.points % tile_.rows == 0 && !cx_.schedule.roles.math.tests_rows;
     return is_whole ? nullptr : b_.less(pixel, roles_.points);
   }
