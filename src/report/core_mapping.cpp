@@ -11,7 +11,6 @@
 #include "schedule/blocks.h"
 #include "schedule/local_memory.h"
 #include "schedule/mma/core.h"
-#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::report {
@@ -56,8 +55,8 @@ std::string footprint_text(const schedule::Gemm &gemm, const Pipe &pipe, int inp
     return "windows that serve all taps";
   if (pipe.footprint == Footprint::StepHalo)
     return fmt::format("{} of {} elements a step for {} taps each, contiguous along {}",
-                       counted(schedule::halo_rows(gemm), "row"), schedule::halo_columns(gemm),
-                       gemm.halo.taps, gemm.nest.indices[gemm.roles.contiguous(input)].name);
+                       counted(gemm.halo_rows(), "row"), gemm.halo_columns(), gemm.halo.taps,
+                       gemm.nest.indices[gemm.roles.contiguous(input)].name);
   const schedule::CoreSideTile side = schedule::core_side_tile(gemm.roles, gemm.tile, input);
   return fmt::format("{} of {} elements a step, contiguous along {}", counted(side.rows, "row"),
                      side.elems, gemm.nest.indices[gemm.roles.contiguous(input)].name);

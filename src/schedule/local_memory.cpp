@@ -16,7 +16,6 @@
 #include "schedule/mma/core_roles.h"
 #include "schedule/result_tile.h"
 #include "schedule/staging.h"
-#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/tile_sums.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -58,7 +57,8 @@ std::int64_t side_elems(const Gemm &gemm, int input) {
   if (input == gemm.roles.data && halo_stages(gemm.schedule) > 0)
     return halo_stages(gemm.schedule) * window_elems(gemm);
   if (input == gemm.roles.filter && gemm.halo.taps > 1)
-    return step_stages(gemm.schedule) * (gemm.tile.columns / halo_columns(gemm)) * halo_elems(gemm);
+    return step_stages(gemm.schedule) * (gemm.tile.columns / gemm.halo_columns()) *
+           halo_elems(gemm);
   const CoreSideTile side = core_side_tile(gemm.roles, gemm.tile, input);
   return step_stages(gemm.schedule) * side.rows * side.elems *
          (input == gemm.roles.data ? gemm.tile.spread : 1);

@@ -12,7 +12,6 @@
 #include "schedule/legal.h"
 #include "schedule/mma/core.h"
 #include "schedule/mma/core_roles.h"
-#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "search/forms/roles.h"
@@ -119,7 +118,7 @@ void change_step_halo(Change &of) {
   Footprint &filter = of.filter().footprint;
   filter = filter == Footprint::Step ? Footprint::StepHalo : Footprint::Step;
   const schedule::Gemm gemm = gemm_of(of.nest, of.schedule);
-  const CoreOp *op = wgmma_op_for(of.nest, {.columns = halo_columns(gemm)});
+  const CoreOp *op = wgmma_op_for(of.nest, {.columns = gemm.halo_columns()});
   if (filter == Footprint::Step || op == nullptr)
     return;
   of.schedule.core.op = op;

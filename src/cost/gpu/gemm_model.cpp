@@ -24,7 +24,6 @@
 #include "schedule/blocks.h"
 #include "schedule/local_memory.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -257,7 +256,7 @@ struct WgmmaModel : GemmModel {
   // A window of the depth serves several taps.
   double filter_rows() const {
     const double share =
-        static_cast<double>(halo_rows(gemm)) / static_cast<double>(tile.depth * gemm.halo.taps);
+        static_cast<double>(gemm.halo_rows()) / static_cast<double>(tile.depth * gemm.halo.taps);
     return is_kept ? 0 : static_cast<double>(tile.columns) * share;
   }
 

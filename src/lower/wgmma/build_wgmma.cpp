@@ -14,7 +14,6 @@
 #include "lower/wgmma/wgmma_producer.h"
 #include "lower/wgmma/wgmma_sums.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_window.h"

@@ -10,7 +10,6 @@
 #include "lower/wgmma/wgmma_map.h"
 #include "nest/index.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_spread.h"
 
@@ -91,7 +90,7 @@ public:
       maps_[at(roles_.data)] = declare(cx_, roles_.data, schedule::data_map, "data_map", rows,
                                        ring_row_bytes(cx_.gemm()));
     maps_[at(roles_.filter)] =
-        declare(cx_, roles_.filter, schedule::filter_map, "filter_map", halo_rows(cx_.gemm()),
+        declare(cx_, roles_.filter, schedule::filter_map, "filter_map", cx_.gemm().halo_rows(),
                 roles_.filter_turned ? cx_.gemm().panel * tile_.elem_bytes : tile_.row_bytes());
   }
 
@@ -268,7 +267,7 @@ private:
   StmtRef produce_turned() {
     const std::int64_t across = panel_columns(cx_.gemm(), roles_.data);
     const std::int64_t data_panels = tile_.rows / across / cluster_.columns();
-    const std::int64_t of_window = halo_columns(cx_.gemm()); // columns that a copy serves
+    const std::int64_t of_window = cx_.gemm().halo_columns(); // columns that a copy serves
     const std::int64_t windows = tile_.columns / of_window / cluster_.rows();
     const auto number = [&](ExprRef slice, std::int64_t count, std::int64_t i) {
       return b_.add(b_.mul(slice, count), i);

@@ -5,7 +5,6 @@
 
 #include "lower/expressions.h"
 #include "lower/members.h"
-#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
 
@@ -35,7 +34,7 @@ WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingUse use)
     const schedule::Gemm &gemm = cx_.gemm();
     filter_copied_ = gemm.halo.taps == 1
                          ? filter_elems_
-                         : filter_elems_ / halo_elems(gemm) * halo_rows(gemm) * gemm.panel;
+                         : filter_elems_ / halo_elems(gemm) * gemm.halo_rows() * gemm.panel;
   }
   copied_.resize(context.nest.inputs.size());
   copied_[at(roles_.data)] = {data_};

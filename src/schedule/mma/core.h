@@ -202,6 +202,10 @@ struct Gemm {
   StepHalo halo = {}; // of a filter beside turned data
   const Core &core() const { return schedule.core; }
   bool is_wgmma() const { return tilefuse::is_wgmma(*core().op); }
+  // Columns of a window of the halo, as an instruction multiplies them: a panel for each of its taps;
+  // and its rows.
+  std::int64_t halo_columns() const { return halo.taps * panel; }
+  std::int64_t halo_rows() const { return tile.depth + halo.reach(); }
   // Neighbouring channels that a work-item stores.
   std::int64_t run() const { return schedule.splits[roles.channel].vec; }
 };

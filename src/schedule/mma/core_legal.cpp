@@ -12,7 +12,6 @@
 #include "schedule/local_memory.h"
 #include "schedule/mma/atom_tile.h"
 #include "schedule/mma/core_pipes.h"
-#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/tensor_map.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_panels.h"
@@ -76,7 +75,16 @@ Reason wrong_order(const Gemm &gemm) {
                   shared("cluster.rows", gemm.tile.rows, tiles.cluster_n,
                          in_panels ? kPanelBytes / gemm.tile.elem_bytes : kSwizzleRows),
                   shared("cluster.columns", gemm.tile.columns, cuts_columns ? tiles.cluster_m : 1,
-                         in_panels ? halo_columns(gemm) : std::max(kSwizzleRows, dealt(gemm)))});
+                         in_panels ? gemm.halo_columns() : std::max(kSwizzleRows, dealt(gemm)))});
+}
+
+// Whether windows serve neighbouring taps of a filter, if they are to.
+Reason wrong_step_halo(const Gemm &gemm) {
+  if (gemm.schedule.pipes[at(gemm.roles.filter)].footprint != Footprint::StepHalo)
+    return {};
+  const std::int64_t columns = gemm.halo_columns();
+  return outside({{"step_halo.taps", gemm.halo.taps, 2, kNoEnd},
+                  {"instruction.columns", gemm.core().op->n, columns, columns}});
 }
 
 // Points past the end of a part are another's: one of the inputs must end with it.

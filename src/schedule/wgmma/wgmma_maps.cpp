@@ -12,7 +12,6 @@
 #include "nest/points.h"
 #include "schedule/staging.h"
 #include "schedule/wgmma/pixel_box.h"
-#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::schedule {
@@ -36,7 +35,7 @@ public:
         pixels_(gemm.roles.data_turned ? gemm.roles.depths : gemm.roles.pixels),
         taps_(gemm.roles.data_turned ? std::vector<IndexId>() : gemm.roles.walked),
         rows_(!gemm.roles.data_turned      ? gemm.tile.rows
-              : input == gemm.roles.filter ? halo_rows(gemm)
+              : input == gemm.roles.filter ? gemm.halo_rows()
                                            : gemm.tile.depth),
         elem_bytes_(size_bytes(type_of(gemm.nest, input_))), halo_(gemm.halo) {
     if (input == gemm.roles.filter)

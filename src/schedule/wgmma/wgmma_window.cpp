@@ -73,6 +73,11 @@ std::int64_t window_elems(const Gemm &gemm) {
   return panels * round_up(bytes, kBoxAlign) / gemm.tile.elem_bytes;
 }
 
+std::int64_t halo_elems(const Gemm &gemm) {
+  const std::int64_t bytes = gemm.halo_rows() * gemm.panel * gemm.tile.elem_bytes;
+  return round_up(bytes, kBoxAlign) / gemm.tile.elem_bytes;
+}
+
 std::int64_t window_unit(const Schedule &schedule) {
   return schedule.core.swap_ab ? schedule.core.op->n : kGroupRows;
 }

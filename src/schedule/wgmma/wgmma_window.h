@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Windows of data that serve all taps of a tile (schedule/mma/core.h).
+// Windows of data that serve all taps of a tile, and of a step's rows that serve neighbouring taps of
+// a filter beside turned data (schedule/mma/core.h).
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,8 @@ std::int64_t lowest_tap(const Gemm &gemm, IndexId pixel);
 std::int64_t window_unit(const Schedule &schedule);
 std::int64_t window_lines(const Gemm &gemm);
 constexpr std::int64_t kWindowPixels = 8; // of the fastest index
+// With a `step_halo` pipe: elements of a window in local memory, whole units of alignment.
+std::int64_t halo_elems(const Gemm &gemm);
 // Why there is no such window; nothing where there is, or none is asked for.
 std::optional<std::string> wrong_window(const Gemm &gemm);
 

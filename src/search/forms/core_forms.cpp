@@ -12,7 +12,6 @@
 #include "nest/index.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
-#include "schedule/wgmma/step_halo.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
@@ -154,7 +153,7 @@ std::int64_t window_columns(const Nest &nest, bool tf32) {
   Schedule schedule = core_form(nest, *op, kHaloed.name, sizes);
   schedule.pipes[at(roles.filter)].footprint = Footprint::StepHalo;
   const Gemm gemm = gemm_of(nest, schedule);
-  return gemm.halo.taps == 1 ? 0 : halo_columns(gemm);
+  return gemm.halo.taps == 1 ? 0 : gemm.halo_columns();
 }
 
 // The same with results that leave by tensor stores, in whole lines.
