@@ -22,13 +22,13 @@ namespace {
 
 using nest::Nest;
 using schedule::Core;
+using schedule::core_op_for;
 using schedule::CoreRoles;
 using schedule::Engine;
 using schedule::Footprint;
 using schedule::Pipe;
 using schedule::Schedule;
 using schedule::Store;
-using schedule::wgmma_op_for;
 
 constexpr int kTries = 60;
 constexpr std::int64_t kMostStages = 10;
@@ -118,7 +118,7 @@ void change_step_halo(Change &of) {
   Footprint &filter = of.filter().footprint;
   filter = filter == Footprint::Step ? Footprint::StepHalo : Footprint::Step;
   const schedule::Gemm gemm = gemm_of(of.nest, of.schedule);
-  const CoreOp *op = wgmma_op_for(of.nest, {.columns = gemm.halo_columns()});
+  const CoreOp *op = core_op_for(of.nest, {.columns = gemm.halo_columns()});
   if (filter == Footprint::Step || op == nullptr)
     return;
   of.schedule.core.op = op;
@@ -190,7 +190,7 @@ void change_instruction_order(Change &of) { of.schedule.core.k_inner = !of.sched
 // of both sides so.
 void change_swap(Change &of) {
   Core &core = of.schedule.core;
-  const CoreOp *op = wgmma_op_for(of.nest, {core.op->n, core.op->tf32, !core.swap_ab});
+  const CoreOp *op = core_op_for(of.nest, {core.op->n, core.op->tf32, !core.swap_ab});
   if (op == nullptr)
     return;
   core.op = op;

@@ -28,8 +28,8 @@ void shuffle_loops(const nest::Nest &nest, Schedule &schedule, Random &random) {
 std::optional<Schedule> sample_core(const nest::Nest &nest, const Target &target, Random &random) {
   if (schedule::no_core_roles(nest, false))
     return {};
-  const bool tf32 = schedule::core_op_for(nest, false) == nullptr;
-  const CoreOp *op = schedule::core_op_for(nest, tf32);
+  const bool tf32 = schedule::core_op_for(nest) == nullptr;
+  const CoreOp *op = schedule::core_op_for(nest, {.tf32 = tf32});
   for (int i = 0; op != nullptr && i < kTries; ++i) {
     const std::int64_t warp_rows = random.of<std::int64_t>({1, 2, 4});
     const std::int64_t warp_columns = random.of<std::int64_t>({1, 2, 4});

@@ -20,11 +20,14 @@ constexpr std::int64_t kLineChunks = 8; // 16-byte chunks over all banks
 
 } // namespace
 
-const CoreOp *core_op_for(const Nest &nest, bool tf32) {
-  const SideTypes types = side_types(nest, false);
+const CoreOp *core_op_for(const Nest &nest, const CoreShape &shape) {
+  const bool is_of_wgmma = shape.columns > 0;
+  const SideTypes types = side_types(nest, is_of_wgmma);
+  const std::optional<DType> a = shape.swap_ab ? types.filter : types.data;
+  const std::optional<DType> b = shape.swap_ab ? types.data : types.filter;
   for (const CoreOp &op : core_ops())
-    if (op.m == kCoreRows && op.a.type == types.data && op.b.type == types.filter &&
-        op.tf32 == tf32 && op.d.type == held_type(nest) &&
+    if ((is_of_wgmma ? is_wgmma(op) && op.n == shape.columns : op.m == kCoreRows) &&
+        op.a.type == a && op.b.type == b && op.tf32 == shape.tf32 && op.d.type == held_type(nest) &&
         op.k * size_bytes(op.a.type) == kStepBytes)
       return &op;
   return nullptr;

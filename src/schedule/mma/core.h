@@ -150,7 +150,12 @@ constexpr std::int64_t kRowItems = 4;     // work-items that have a row of an mm
 
 // The row of the core table with which the nest's types are multiplied in steps of 32 bytes of
 // depth, or null. `tf32` allows f32 operands to be rounded to tf32.
-const CoreOp *core_op_for(const nest::Nest &nest, bool tf32);
+struct CoreShape {
+  std::int64_t columns = 0; // of wgmma; 0: an mma
+  bool tf32 = false;
+  bool swap_ab = false; // a is the filter, b the data
+};
+const CoreOp *core_op_for(const nest::Nest &nest, const CoreShape &shape = {});
 
 // Sizes of a block's tile.
 struct CoreTile {

@@ -114,9 +114,8 @@ Reason wrong_core_target(const Nest &nest, const Schedule &schedule, const Targe
   if (schedule.lanes != LaneKind::WorkItem || !has(target, Feature::MatrixUnits) ||
       !has(target, feature))
     return fmt::format("{} needs work-items and a target with {}", op.name, to_string(feature));
-  const CoreOp *other = is_wgmma(op) ? wgmma_op_for(nest, {op.n, op.tf32, schedule.core.swap_ab})
-                                     : core_op_for(nest, op.tf32);
-  if (&op != other || op.k * size_bytes(op.a.type) != kStepBytes)
+  const CoreShape shape{is_wgmma(op) ? op.n : 0, op.tf32, is_wgmma(op) && schedule.core.swap_ab};
+  if (&op != core_op_for(nest, shape))
     return fmt::format("{} does not multiply the nest's types in steps of {} bytes", op.name,
                        kStepBytes);
   return {};

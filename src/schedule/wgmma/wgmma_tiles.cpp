@@ -13,8 +13,6 @@
 namespace tilefuse::schedule {
 namespace {
 
-using nest::Nest;
-
 constexpr std::int64_t kLeastColumns = 8; // of an instruction, that parts of tiles have
 
 } // namespace
@@ -60,17 +58,6 @@ TileGrid tile_grid(const Gemm &gemm) {
 bool deals_kept_filter(const Gemm &gemm) {
   return gemm.schedule.core.swap_ab && has_resident(gemm.schedule) && gemm.roles.filter_turned &&
          gemm.run() == kPairs;
-}
-
-const CoreOp *wgmma_op_for(const Nest &nest, const WgmmaShape &shape) {
-  const SideTypes types = side_types(nest, true);
-  const std::optional<DType> a = shape.swap_ab ? types.filter : types.data;
-  const std::optional<DType> b = shape.swap_ab ? types.data : types.filter;
-  for (const CoreOp &op : core_ops())
-    if (is_wgmma(op) && op.n == shape.columns && op.a.type == a && op.b.type == b &&
-        op.tf32 == shape.tf32 && op.d.type == held_type(nest))
-      return &op;
-  return nullptr;
 }
 
 PartSlices part_slices(const Schedule &schedule) {

@@ -50,13 +50,6 @@ struct TileGrid {
   std::int64_t clusters() const { return products * cluster_rows * cluster_columns; }
 };
 TileGrid tile_grid(const Gemm &gemm);
-// The row of the core table with so many columns for the nest's types, or null.
-struct WgmmaShape {
-  std::int64_t columns = 0;
-  bool tf32 = false;
-  bool swap_ab = false; // a is the filter, b the data
-};
-const CoreOp *wgmma_op_for(const nest::Nest &nest, const WgmmaShape &shape);
 
 // Into how many the accumulators are cut: the rows 8 apart (1 or 2), and the columns.
 struct PartSlices {

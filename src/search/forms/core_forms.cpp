@@ -34,7 +34,6 @@ using schedule::kPanelVec;
 using schedule::no_core_roles;
 using schedule::scalar_schedule;
 using schedule::Store;
-using schedule::wgmma_op_for;
 
 // A kind of form: its tiles, and how inputs and results travel.
 struct Kind {
@@ -140,7 +139,7 @@ Schedule clustered(Schedule schedule, std::int64_t rows, std::int64_t columns) {
 const CoreOp *op_of(const Nest &nest, const TileSizes &sizes, bool tf32) {
   const std::int64_t columns =
       sizes.swap_ab ? sizes.rows / sizes.warp_rows : sizes.columns / sizes.warp_columns;
-  return wgmma_op_for(nest, {.columns = columns, .tf32 = tf32, .swap_ab = sizes.swap_ab});
+  return core_op_for(nest, {.columns = columns, .tf32 = tf32, .swap_ab = sizes.swap_ab});
 }
 
 // The columns of a window that serves neighbouring taps of the filter (`step_halo`); 0: none can.
@@ -300,7 +299,7 @@ void add_ahead(const Nest &nest, const Target &target, bool in_turn, std::vector
 
 std::vector<Schedule> core_schedules(const Nest &nest, const Target &target, bool tf32) {
   std::vector<Schedule> found;
-  const CoreOp *op = no_core_roles(nest, false) ? nullptr : core_op_for(nest, tf32);
+  const CoreOp *op = no_core_roles(nest, false) ? nullptr : core_op_for(nest, {.tf32 = tf32});
   if (op == nullptr)
     return found;
   for (TileSizes sizes : kOfWarps.tiles)
@@ -434,7 +433,7 @@ NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const
   if (const std::optional<std::string> reason = no_core_roles(nest, !is_of_warps))
     return misfit(name, *reason);
   TileSizes last = {64, 64, 1, 1, 1, &kind == &kSwapped, kRowBytes.front()};
-  const CoreOp *op = is_of_warps ? core_op_for(nest, tf32) : op_of(nest, last, tf32);
+  const CoreOp *op = is_of_warps ? core_op_for(nest, {.tf32 = tf32}) : op_of(nest, last, tf32);
   if (op == nullptr)
     return misfit(name, "no instruction multiplies its types");
   if (name == kBlocks)

@@ -50,8 +50,8 @@ std::vector<Schedule> row_product_schedules(const poly::Group &group, const Targ
   std::vector<Schedule> found;
   if (schedule::no_core_roles(nest, false) || schedule::no_core_roles(group.anchor, false))
     return found;
-  const CoreOp *one = schedule::core_op_for(nest, false);
-  const CoreOp *two = schedule::core_op_for(group.anchor, false);
+  const CoreOp *one = schedule::core_op_for(nest);
+  const CoreOp *two = schedule::core_op_for(group.anchor);
   if (one == nullptr || two == nullptr)
     return found;
   const schedule::CoreRoles roles = core_roles(nest, schedule::scalar_schedule(nest));
