@@ -25,12 +25,12 @@ struct TileEnd {
   ExprRef first_row{};       // pixel of the first result, or row of the box
   ExprRef first_column{};    // channel of the first result
   // With wgmma: tiles, of which one is taken apart; what results leave through, and the operands of
-  // post-ops that have been fetched, if any; the group's first row and column in the tile; rows of
-  // each 16 that a work-item has: 8 apart, or one.
+  // post-ops that have been fetched, if any; the group's number, where several take tiles in turn,
+  // and first row and column in the tile; rows of each 16 that a work-item has: 8 apart, or one.
   const WgmmaTiles *tiles = nullptr;
   ResultBoxes *boxes = nullptr;
   WgmmaAhead *ahead = nullptr;
-  ExprRef tile_row{}, tile_column{};
+  ExprRef turn{}, tile_row{}, tile_column{};
   std::int64_t halves = 2;
   // Whether accumulators then hold what has been stored, for those who add it up; not where warps
   // exchange results.

@@ -14,6 +14,7 @@
 #include "lower/wgmma/wgmma_producer.h"
 #include "lower/wgmma/wgmma_sums.h"
 #include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/tile_sums.h"
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_window.h"
@@ -272,29 +273,24 @@ private:
       list.push_back(join_.join(acc_));
       tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
       const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), schedule::kGroupWarps);
-      const bool keeps = !cx_.members.group.sums.empty() && keeps_results(cx_.gemm());
+      const TileEnd tile_end{
+          .tile = join_.slice(),
+          .acc = acc_,
+          .warp = warp,
+          .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
+          .first_column = b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
+          .tiles = &tiles_,
+          .boxes = boxes_ ? &*boxes_ : nullptr,
+          .ahead = ahead_ ? &*ahead_ : nullptr,
+          .turn = turn,
+          .tile_row = group_row_,
+          .tile_column = group_column_,
+          .halves = join_.halves(),
+          .keeps = !cx_.members.group.sums.empty() && keeps_results(cx_.gemm())};
       const Positions at_tile = cx_.origin;
-      const StmtRef results =
-          store_tile(cx_, {.tile = join_.slice(),
-                           .acc = acc_,
-                           .warp = warp,
-                           .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
-                           .first_column =
-                               b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
-                           .tiles = &tiles_,
-                           .boxes = boxes_ ? &*boxes_ : nullptr,
-                           .ahead = ahead_ ? &*ahead_ : nullptr,
-                           .tile_row = group_row_,
-                           .tile_column = group_column_,
-                           .halves = join_.halves(),
-                           .keeps = keeps});
+      const StmtRef results = store_tile(cx_, tile_end);
       cx_.origin = at_tile;
-      const StmtRef sums = sum_wgmma_tile(cx_, tiles_,
-                                          {.acc = acc_,
-                                           .turn = turn,
-                                           .group_row = group_row_,
-                                           .group_column = group_column_,
-                                           .ahead = ahead_ ? &*ahead_ : nullptr});
+      const StmtRef sums = sum_wgmma_tile(cx_, tile_end);
       list.push_back(b_.branch(tiles_.exists(), b_.block({results, sums})));
       list.push_back(ahead_ ? ahead_->let_go() : nullptr);
     }));

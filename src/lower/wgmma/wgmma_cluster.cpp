@@ -62,7 +62,7 @@ using schedule::kHalfRows;
 
 namespace {
 
-constexpr std::int64_t kPair = 2;      // values that wgmma leaves in registers side by side
+constexpr int kPair = 2;               // values that wgmma leaves in registers side by side
 constexpr std::int64_t kInFlight = 32; // values that are read together; compilers would read all
 
 } // namespace
@@ -71,7 +71,7 @@ WgmmaJoin::WgmmaJoin(Context &context, const WgmmaCluster &cluster, std::int64_t
     : GemmPart(context), cluster_(cluster), slices_(part_slices(cx_.schedule)),
       is_repeated_(tiles > 1), columns_(cx_.schedule.core.op->n),
       items_(tile_.warps() * schedule::kGroupItems),
-      values_(tile_.rows * tile_.columns / items_ / cluster.parts()), vec_(kPair) {
+      values_(tile_.rows * tile_.columns / items_ / cluster.parts()) {
   if (cluster_.parts() == 1)
     return;
   parts_ = declare_local(cx_, schedule::LocalUse::Parts);
@@ -125,26 +125,25 @@ StmtRef WgmmaJoin::join(BufferId acc) const {
     return nullptr;
   Stmts list;
   const ExprRef phase = is_repeated_ ? b_.load(phase_, 0) : integer(0);
-  const ExprRef item = b_.mul(b_.sub(b_.lane(), schedule::kGroupItems), vec_);
-  const int lanes = static_cast<int>(vec_);
+  const ExprRef item = b_.mul(b_.sub(b_.lane(), schedule::kGroupItems), kPair);
   const ExprRef own =
       named(b_, list, "joined", b_.add(b_.mul(cluster_.part(), values_ * items_), item));
   if (is_repeated_)
     list.push_back(wait(kTaken, b_.sub(1, phase)));
   for (std::int64_t slice = 0; slice < cluster_.parts(); ++slice)
-    for (std::int64_t i = 0; i < values_; i += vec_)
+    for (std::int64_t i = 0; i < values_; i += kPair)
       list.push_back(b_.store(parts_, b_.add(item, (slice * values_ + i) * items_),
-                              b_.load(acc, accumulator(slice, i), lanes)));
-  const std::int64_t together = std::max<std::int64_t>(1, kInFlight / (vec_ * cluster_.parts()));
+                              b_.load(acc, accumulator(slice, i), kPair)));
+  const std::int64_t together = std::max<std::int64_t>(1, kInFlight / (kPair * cluster_.parts()));
   list.push_back(say(kGiven));
   list.push_back(wait(kGiven, phase));
-  for (std::int64_t i = 0; i < values_; i += vec_) {
+  for (std::int64_t i = 0; i < values_; i += kPair) {
     const ExprRef index = b_.add(own, i * items_);
-    ExprRef sum = b_.remote_load(parts_, index, lanes, integer(0));
+    ExprRef sum = b_.remote_load(parts_, index, kPair, integer(0));
     for (std::int64_t part = 1; part < cluster_.parts(); ++part)
-      sum = b_.add(sum, b_.remote_load(parts_, index, lanes, integer(part)));
+      sum = b_.add(sum, b_.remote_load(parts_, index, kPair, integer(part)));
     list.push_back(b_.store(acc, i, sum));
-    if ((i / vec_ + 1) % together == 0)
+    if ((i / kPair + 1) % together == 0)
       list.push_back(b_.barrier({.items = kernel::kWarpItems}));
   }
   if (is_repeated_) {

@@ -101,7 +101,6 @@ private:
   const std::int64_t columns_; // of the instruction
   const std::int64_t items_;   // that have accumulators
   const std::int64_t values_;  // of a slice, by work-item
-  const std::int64_t vec_;     // of them, that lie in a row
   BufferId parts_{-1}, barriers_{-1}, phase_{-1};
 };
 

@@ -9,6 +9,7 @@
 #include "lower/mma/gemm_part.h"
 #include "lower/post.h"
 #include "nest/index.h"
+#include "schedule/wgmma/tile_sums.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::lower {
@@ -29,8 +30,8 @@ std::int64_t largest_divisor(std::int64_t of, std::int64_t most) {
 
 class TileSummer : GemmPart {
 public:
-  TileSummer(Context &context, const WgmmaTiles &tiles, const SummedTile &tile, std::size_t number)
-      : GemmPart(context), tiles_(tiles), at_(tile), sum_(cx_.members.group.sums[number]),
+  TileSummer(Context &context, const TileEnd &end, std::size_t number)
+      : GemmPart(context), tiles_(*end.tiles), end_(end), sum_(cx_.members.group.sums[number]),
         nest_(sum_.nest), of_(sum_roles(cx_.members.group, cx_.gemm(), sum_)),
         shares_(sum_shares(cx_.gemm())), swapped_(cx_.schedule.core.swap_ab),
         columns_(tile_.columns), vec_(cx_.gemm().run()), at_a_time_(chunk()),
@@ -73,7 +74,7 @@ private:
   };
 
   const WgmmaTiles &tiles_;
-  const SummedTile &at_;
+  const TileEnd &end_;
   const poly::TileSum &sum_;
   const nest::Nest &nest_;
   const schedule::SumRoles of_;
@@ -104,13 +105,13 @@ private:
   void place(Stmts &list) {
     item_ = named(b_, list, "summing", b_.mod(b_.lane(), kCoreLanes));
     const ExprRef warp = b_.mod(b_.div(b_.lane(), kCoreLanes), schedule::kGroupWarps);
-    const ExprRef row = b_.div(at_.group_row, tile_.warp_rows);
+    const ExprRef row = b_.div(end_.tile_row, tile_.warp_rows);
     const ExprRef place = swapped_ ? row : b_.add(b_.mul(row, schedule::kGroupWarps), warp);
-    const ExprRef turn = b_.add(b_.mul(at_.turn, shares_.warps), place);
+    const ExprRef turn = b_.add(b_.mul(end_.turn, shares_.warps), place);
     base_ = named(b_, list, "warp_sums", b_.mul(turn, of_.copies * columns_));
     const ExprRef first = swapped_ ? b_.add(b_.mul(warp, 16), b_.mul(b_.div(item_, 4), vec_))
                                    : b_.mul(b_.mod(item_, 4), vec_);
-    along_ = named(b_, list, "summed", b_.add(at_.group_column, first));
+    along_ = named(b_, list, "summed", b_.add(end_.tile_column, first));
   }
 
   // Neighbouring channels that are read at once beside the result.
@@ -129,7 +130,7 @@ private:
     const std::int64_t value =
         swapped_ ? channel / 2 * (tile_.warp_rows / 2) + channel % 2 * (tile_.warp_rows / 4) + row
                  : row * (tile_.warp_columns / 4) + channel;
-    const ExprRef held = b_.load(at_.acc, value);
+    const ExprRef held = b_.load(end_.acc, value);
     if (schedule::keeps_results(cx_.gemm()))
       return held;
     const auto none = [](int) -> ExprRef {
@@ -156,7 +157,7 @@ private:
       if (of_.beside[k])
         list.push_back(b_.store(
             beside_[k], 0,
-            b_.cast(at_.ahead->load(*of_.beside[k], row_of(row), apart, static_cast<int>(run())),
+            b_.cast(end_.ahead->load(*of_.beside[k], row_of(row), apart, static_cast<int>(run())),
                     DType::F32)));
   }
 
@@ -288,7 +289,7 @@ private:
   StmtRef meet() {
     const schedule::Core &core = cx_.schedule.core;
     const std::int64_t items = kGroupItems * core.warp_rows * core.warp_columns;
-    return b_.branch(b_.equal(at_.turn, 0), b_.barrier({.id = 1, .items = items}),
+    return b_.branch(b_.equal(end_.turn, 0), b_.barrier({.id = 1, .items = items}),
                      b_.barrier({.id = 2, .items = items}));
   }
 
@@ -314,9 +315,9 @@ private:
     const std::int64_t sums = of_.copies * columns_;
     Stmts list;
     const ExprRef base = named(b_, list, "part", part_base());
-    const ExprRef group = b_.add(at_.turn, 1);
+    const ExprRef group = b_.add(end_.turn, 1);
     const ExprRef item = b_.sub(b_.lane(), b_.mul(group, kGroupItems));
-    const ExprRef first = b_.mul(at_.turn, shares_.warps * sums);
+    const ExprRef first = b_.mul(end_.turn, shares_.warps * sums);
     const kernel::VarId number = b_.variable("joined_sum", {});
     ExprRef total = nullptr;
     for (std::int64_t warp = 0; warp < shares_.warps; ++warp) {
@@ -336,10 +337,10 @@ private:
 
 } // namespace
 
-StmtRef sum_wgmma_tile(Context &context, const WgmmaTiles &tiles, const SummedTile &tile) {
+StmtRef sum_wgmma_tile(Context &context, const TileEnd &end) {
   Stmts list;
   for (std::size_t k = 0; k < context.members.group.sums.size(); ++k)
-    list.push_back(TileSummer(context, tiles, tile, k).build());
+    list.push_back(TileSummer(context, end, k).build());
   return context.build.block(std::move(list));
 }
 

@@ -11,23 +11,11 @@
 //   barrier 1 items 128
 #pragma once
 
-#include "lower/context.h"
-#include "lower/wgmma/wgmma_panels.h"
-#include "lower/wgmma/wgmma_tiles.h"
-#include "schedule/wgmma/tile_sums.h"
+#include "lower/mma/tile_store.h"
 
 namespace tilefuse::lower {
 
-// Where the accumulators of a work-item stand.
-struct SummedTile {
-  BufferId acc{-1};
-  ExprRef turn{};      // of the group, where several take tiles in turn
-  ExprRef group_row{}; // first row and column of the group of warps, in the tile
-  ExprRef group_column{};
-  const WgmmaAhead *ahead = nullptr; // placed at this work-item's tile; null: nothing is fetched
-};
-
-// All sums of the group, of the tile that `tiles` last took apart. Changes no index's position.
-StmtRef sum_wgmma_tile(Context &context, const WgmmaTiles &tiles, const SummedTile &tile);
+// All sums of the group, of the tile that was last taken apart. Changes no index's position.
+StmtRef sum_wgmma_tile(Context &context, const TileEnd &end);
 
 } // namespace tilefuse::lower
