@@ -139,7 +139,7 @@ void add_results(const Gemm &gemm, Buffers &list) {
     list.push_back({.use = LocalUse::Parts,
                     .name = "parts",
                     .type = core.op->d.type,
-                    .elems = joined_elems(gemm)});
+                    .elems = gemm.tile.rows * gemm.tile.columns});
   if (gemm.schedule.store == Store::Tma) {
     const StorePanel panel = store_panel(gemm);
     list.push_back({.use = LocalUse::Boxes,

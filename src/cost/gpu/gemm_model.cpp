@@ -425,10 +425,11 @@ struct WgmmaModel : GemmModel {
 
   // Of accumulators that blocks of a cluster join.
   double join_cycles() const {
-    return order.split_k == 1
-               ? 0
-               : rates.cluster_join_cycles +
-                     static_cast<double>(joined_bytes(gemm)) / rates.cluster_bytes_per_cycle;
+    if (order.split_k == 1)
+      return 0;
+    const std::int64_t bytes =
+        tile.rows * tile.columns * size_bytes(schedule::held_type(gemm.nest));
+    return rates.cluster_join_cycles + static_cast<double>(bytes) / rates.cluster_bytes_per_cycle;
   }
 
   // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/mma/core_map.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/index.h"
@@ -72,8 +70,7 @@ ExprRef CoreInput::load(int extra, const CoreSide::Run &run,
                         const std::vector<ExprRef> &shared) const {
   if (shared[at(extra)] != nullptr)
     return shared[at(extra)];
-  const auto place = std::find(feed_->copied.begin(), feed_->copied.end(), extra);
-  const CoreSide &side = sides_[at(place - feed_->copied.begin())];
+  const CoreSide &side = sides_[feed_->place(extra)];
   const int lanes = static_cast<int>(side.run_elems());
   const DType type = b_.kernel()[side.ring()].type.elem;
   return b_.cast(b_.load(side.ring(), run.place, lanes), compute_type(type));

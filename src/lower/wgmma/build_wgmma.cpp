@@ -22,9 +22,6 @@
 namespace tilefuse::lower {
 namespace {
 
-using kernel::BufferId;
-using kernel::ExprRef;
-using kernel::StmtRef;
 using schedule::kGroupRows;
 using schedule::kStepBytes;
 
@@ -34,7 +31,7 @@ class WgmmaLoops : GemmPart {
 public:
   explicit WgmmaLoops(Context &context)
       : GemmPart(context), core_(cx_.schedule.core), cluster_(b_, cx_.schedule.tiles),
-        tiles_(cx_, cluster_), pixel_bytes_(pixel_bytes(cx_.gemm())),
+        tiles_(cx_, cluster_), pixel_bytes_(ring_row_bytes(cx_.gemm()) / cx_.gemm().row.used),
         ring_(cx_, cluster_, RingUse::Steps), in_window_(data_map(cx_.gemm()).row),
         join_(cx_, cluster_, tiles_.most()) {
     if (halo_stages(cx_.schedule) > 0)
@@ -51,7 +48,7 @@ public:
     const ExprRef is_first = b_.equal(b_.lane(), 0);
     const bool is_among_loads = ahead_ && has_loading_warps(cx_.schedule);
     const WgmmaParts parts{tiles_, ring_, data_ring(), is_among_loads ? &*ahead_ : nullptr};
-    List producer, consumer;
+    Stmts producer, consumer;
     if (cx_.schedule.roles.math.registers > 0) {
       const int given = schedule::launch_registers(cx_.schedule);
       producer.push_back(b_.register_limit(
@@ -76,7 +73,6 @@ public:
   BufferId place() const { return ring_.place(); }
 
 private:
-  using List = std::vector<StmtRef>;
   const WgmmaRing &data_ring() const { return windows_ ? *windows_ : ring_; }
   bool is_ordered() const { return multiplies_in_turn(cx_.schedule); }
   // Bytes and elements of the ring from a row of an input, or a pixel, to the next.
@@ -149,7 +145,7 @@ private:
       return windows_ && input == roles_.data ? window_lines(cx_.gemm()) * row(input) : 0;
     };
     const std::int64_t values = core_.op->d.values();
-    List list;
+    Stmts list;
     const ExprRef data = named(b_, list, "data_tile", tile_of(roles_.data, points));
     const ExprRef filter = named(b_, list, "filter_tile", tile_of(roles_.filter, points));
     list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
@@ -191,7 +187,7 @@ private:
     if (!windows_) {
       const kernel::VarId number = b_.variable("step", {});
       const std::int64_t count = core_steps(cx_.gemm());
-      List list;
+      Stmts list;
       if (first_of_row(cx_.gemm()))
         tiles_.take_step(b_.add(cluster_.first_step(count), b_.var(number)), points, list);
       list.push_back(step(b_.less(0, b_.var(number)), points, nullptr));
@@ -218,7 +214,7 @@ private:
          windows_ ? windows_->start_turn(turn, windows_of_tile(cx_.gemm())) : nullptr});
   }
 
-  void end(ExprRef turn, List &list) const {
+  void end(ExprRef turn, Stmts &list) const {
     if (is_ordered())
       list.push_back(ring_.end_turn(turn));
     if (ahead_)
@@ -235,7 +231,7 @@ private:
   }
 
   // Names where instructions begin in a window that multiply the group's pixels of the box.
-  void place_in_window(List &list) {
+  void place_in_window(Stmts &list) {
     const schedule::PixelBox box = windows_ ? pixel_box(cx_.gemm()) : schedule::PixelBox{};
     const std::int64_t unit = schedule::window_unit(cx_.schedule);
     for (std::int64_t pixel = 0; windows_ && pixel < tile_.warp_rows; pixel += unit) {
@@ -248,7 +244,7 @@ private:
   }
 
   StmtRef consume() {
-    List all;
+    Stmts all;
     const ExprRef group = b_.sub(b_.div(b_.lane(), schedule::kGroupItems), 1);
     const ExprRef turn =
         cx_.schedule.roles.math.instances > 1 ? named(b_, all, "turn", group) : integer(0);
@@ -263,7 +259,7 @@ private:
     all.push_back(join_.start());
     if (ahead_)
       all.push_back(ahead_->start(turn));
-    all.push_back(tiles_.each(turn, [&](ExprRef tile, List &list) {
+    all.push_back(tiles_.each(turn, [&](ExprRef tile, Stmts &list) {
       if (is_ordered())
         list.push_back(ring_.wait_turn(turn));
       if (has_resident(cx_.schedule))

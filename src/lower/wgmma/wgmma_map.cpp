@@ -132,9 +132,7 @@ private:
   ExprRef load(int extra, ExprRef place, Stmts &list) const {
     if (shared_[at(extra)] != nullptr)
       return shared_[at(extra)];
-    const auto number =
-        std::find(feed_.copied.begin(), feed_.copied.end(), extra) - feed_.copied.begin();
-    const BufferId from = ring_.copied(feed_.input)[at(number)];
+    const BufferId from = ring_.copied(feed_.input)[feed_.place(extra)];
     const DType type = compute_type(b_.kernel()[from].type.elem);
     return named(b_, list, "read", b_.cast(b_.load(from, place, lanes_), type));
   }

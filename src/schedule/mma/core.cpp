@@ -83,6 +83,20 @@ bool reads_words(const Gemm &gemm, int input) {
 
 namespace {
 
+// Of channels in blocks.
+RowBlocks row_blocks(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
+  const std::optional<IndexId> pixel =
+      in_rows(roles, schedule) ? neighbour_of(nest, roles) : std::nullopt;
+  if (!pixel)
+    return {};
+  const nest::Dim &dim = *dim_of(nest.inputs[at(roles.data)], *pixel);
+  RowBlocks row{.used = schedule.splits[*pixel].tile,
+                .step = dim.at.coeff[*pixel] * (dim.stride / extent(nest, roles.depth()))};
+  while (row.held < (row.used - 1) * row.step + 1)
+    row.held *= 2;
+  return row;
+}
+
 std::int64_t panel_of(const Gemm &gemm) {
   const std::int64_t widest = kPanelBytes / gemm.tile.elem_bytes;
   if (!gemm.roles.data_turned || !gemm.roles.filter_turned)
@@ -199,8 +213,6 @@ const nest::Dim *dim_of(const nest::Operand &operand, IndexId index) {
   return found == operand.dims.end() ? nullptr : &*found;
 }
 
-std::int64_t blocks_apart(const nest::Dim &dim, std::int64_t block) { return dim.stride / block; }
-
 std::optional<IndexId> neighbour_of(const Nest &nest, const CoreRoles &roles) {
   const std::int64_t block = extent(nest, roles.depth());
   std::optional<IndexId> nearest;
@@ -222,19 +234,6 @@ bool in_panels(const CoreRoles &roles, const Schedule &schedule) {
 
 bool in_rows(const CoreRoles &roles, const Schedule &schedule) {
   return in_panels(roles, schedule) && halo_stages(schedule) == 0;
-}
-
-RowBlocks row_blocks(const Nest &nest, const Schedule &schedule, const CoreRoles &roles) {
-  const std::optional<IndexId> pixel =
-      in_rows(roles, schedule) ? neighbour_of(nest, roles) : std::nullopt;
-  if (!pixel)
-    return {};
-  const nest::Dim &dim = *dim_of(nest.inputs[at(roles.data)], *pixel);
-  RowBlocks row{.used = schedule.splits[*pixel].tile,
-                .step = dim.at.coeff[*pixel] * blocks_apart(dim, extent(nest, roles.depth()))};
-  while (row.held < (row.used - 1) * row.step + 1)
-    row.held *= 2;
-  return row;
 }
 
 } // namespace tilefuse::schedule

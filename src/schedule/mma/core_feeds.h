@@ -16,6 +16,7 @@
 // has 4 warps less, and those that multiply have registers for larger instructions.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,7 +33,11 @@ struct CoreFeed {
   poly::MemberId producer{};
   int input = 0;           // of the anchor
   std::vector<int> copied; // extras of the map; the first is mapped in place
-  std::vector<int> read;   // extras that all rows of a tile share
+  std::size_t place(int extra) const {
+    return static_cast<std::size_t>(std::find(copied.begin(), copied.end(), extra) -
+                                    copied.begin());
+  }
+  std::vector<int> read; // extras that all rows of a tile share
 };
 // Of a group of which the anchor's producers are maps, and a schedule with a core instruction.
 std::vector<CoreFeed> core_feeds(const poly::Group &group, const Gemm &gemm);

@@ -109,7 +109,7 @@ private:
       return;
     }
     const std::int64_t block = map_.dims[0];
-    const std::int64_t apart = blocks_apart(*row, block) * block;
+    const std::int64_t apart = row->stride / block * block;
     map_.dims[0] = (row->size - 1) * apart + block;
     map_.box[0] = ring_row_bytes(gemm_) / gemm_.tile.elem_bytes;
     for (std::size_t i = 0; i < map_.place[0].coeff.size(); ++i)
@@ -162,7 +162,7 @@ std::optional<nest::Linear> first_of_row(const Gemm &gemm) {
     return {};
   const nest::Dim &dim =
       *dim_of(gemm.nest.inputs[at(gemm.roles.data)], neighbour_of(gemm.nest, gemm.roles).value());
-  if (blocks_apart(dim, extent(gemm.nest, gemm.roles.depth())) != 1)
+  if (dim.stride / extent(gemm.nest, gemm.roles.depth()) != 1)
     return {};
   nest::Linear first = dim.at;
   for (const IndexId pixel : gemm.roles.pixels)
@@ -181,7 +181,5 @@ std::int64_t ring_row_bytes(const Gemm &gemm) {
              ? gemm.row.held * extent(gemm.nest, gemm.roles.depth()) * gemm.tile.elem_bytes
              : gemm.tile.row_bytes();
 }
-
-std::int64_t pixel_bytes(const Gemm &gemm) { return ring_row_bytes(gemm) / gemm.row.used; }
 
 } // namespace tilefuse::schedule

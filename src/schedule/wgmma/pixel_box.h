@@ -38,8 +38,7 @@ std::optional<nest::Linear> first_of_row(const Gemm &gemm);
 TileMap box_map(const Gemm &gemm);
 
 // Of a row of data in the ring as copies leave it: the depth's, or that of neighbouring pixels'
-// blocks; and from a pixel to the next as the instruction reads them.
+// blocks.
 std::int64_t ring_row_bytes(const Gemm &gemm);
-std::int64_t pixel_bytes(const Gemm &gemm);
 
 } // namespace tilefuse::schedule

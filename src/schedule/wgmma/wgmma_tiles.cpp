@@ -69,14 +69,6 @@ std::int64_t most_steps(const Gemm &gemm) {
   return ceil_div(core_steps(gemm), gemm.schedule.tiles.split_k);
 }
 
-std::int64_t joined_elems(const Gemm &gemm) {
-  return gemm.schedule.tiles.split_k == 1 ? 0 : gemm.tile.rows * gemm.tile.columns;
-}
-
-std::int64_t joined_bytes(const Gemm &gemm) {
-  return joined_elems(gemm) * size_bytes(held_type(gemm.nest));
-}
-
 std::int64_t joined_columns(const Gemm &gemm) {
   if (gemm.schedule.core.swap_ab)
     return kLeastColumns;

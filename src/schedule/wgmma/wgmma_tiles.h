@@ -60,9 +60,6 @@ PartSlices part_slices(const Schedule &schedule);
 
 // Steps of the block that has most.
 std::int64_t most_steps(const Gemm &gemm);
-// Of the local memory in which accumulators meet; 0 without parts.
-std::int64_t joined_elems(const Gemm &gemm);
-std::int64_t joined_bytes(const Gemm &gemm);
 
 // Columns of an instruction that are stored together: slices hold whole runs of them.
 std::int64_t joined_columns(const Gemm &gemm);

@@ -370,11 +370,6 @@ std::vector<std::string> core_algorithms() {
   return names;
 }
 
-bool is_core_algorithm(std::string_view name) {
-  const std::vector<std::string> names = core_algorithms();
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 namespace {
 
 // The largest tile that still gives every multiprocessor a block, or the one with the most tiles.

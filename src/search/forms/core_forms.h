@@ -34,7 +34,6 @@ std::optional<Schedule> with_cluster(const Nest &nest, Schedule schedule, const 
                                      std::int64_t rows, std::int64_t columns);
 
 std::vector<std::string> core_algorithms();
-bool is_core_algorithm(std::string_view name);
 // The largest tile that still gives every multiprocessor a block, or the one with the most tiles.
 NamedSchedule named_core_schedule(std::string_view name, const Nest &nest, const Target &target);
 
