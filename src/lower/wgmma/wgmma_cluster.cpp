@@ -8,8 +8,6 @@
 
 namespace tilefuse::lower {
 
-using kernel::ExprRef;
-
 namespace {
 
 // `mask` shifted left by `apart` bits for each of `number`, which is 0 or 1.

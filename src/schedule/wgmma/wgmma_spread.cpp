@@ -14,7 +14,6 @@
 #include "schedule/wgmma/wgmma_maps.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 #include "schedule/wgmma/wgmma_window.h"
-#include "target/features.h"
 
 namespace tilefuse::schedule {
 namespace {
@@ -37,8 +36,6 @@ bool has_lines(const nest::Operand &data, const nest::Nest &copy, const TileMap 
 }
 
 } // namespace
-
-bool can_spread(const Target &target) { return has(target, Feature::WarpgroupMatrix); }
 
 std::optional<poly::MemberId> spread_of(const poly::Group &group) {
   for (const poly::MemberId m : producing_members(group))

@@ -23,9 +23,6 @@
 
 namespace tilefuse::schedule {
 
-// Whether the target has units with windows.
-bool can_spread(const Target &target);
-
 // The producer of the group that spreads.
 std::optional<poly::MemberId> spread_of(const poly::Group &group);
 

@@ -362,7 +362,7 @@ std::vector<poly::PlacedGroup> make_groups(const program::StoredProgram &stored,
   Judge judge(target, kept == nullptr ? none : *kept);
   poly::FuseOptions options = {
       .level = settings.level, .quota = settings.quota, .judge = std::ref(judge)};
-  options.spreads = schedule::can_spread(target);
+  options.spreads = has(target, Feature::WarpgroupMatrix); // whose windows are written so
   options.rows = target.lanes == LaneKind::WorkItem && has(target, Feature::MatrixUnits);
   options.row_keys = target.lanes == LaneKind::WorkItem ? kRowElements * target.max_group : 0;
   if (available_threads() > 1)
