@@ -58,6 +58,25 @@ TEST(Stream, VectorsStreamToo) {
                                    fmt::format("pipeline {} registers {}\n", input, registers)));
 }
 
+// A bias along the reduced index is the same in all lanes, which other fragments hold once.
+TEST(Stream, TermsStreamWhatIsTheSameInAllLanes) {
+  const nest::Nest nest = nest::parse_nest(R"(nest terms {
+    index p 36 | a 12
+    slot 0 f32 432, 1 f32 12, 2 f32 36
+    acc f32 = max term
+    in 0 + 0 [p:36*12, a:12*1]
+    in 1 + 0 [a:12*1]
+    term $0 + $1
+    out 2 + 0 [p:36*1]
+    post acc
+  })");
+  for (const int input : {0, 1})
+    expect_exact(nest, schedule::parse_schedule(
+                           nest, fmt::format("schedule nest vector\n  tile p:32\n  lane p:8\n"
+                                             "  reg p:2\n  loop p a\n  pipeline {} registers 2\n",
+                                             input)));
+}
+
 TEST(Stream, WhatCannotStreamIsRefused) {
   EXPECT_EQ(refusal("pipeline 1 registers 4\n"), "legal");
   EXPECT_EQ(refusal("pipeline 1 registers 3\n"),

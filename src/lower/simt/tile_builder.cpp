@@ -305,7 +305,7 @@ StmtRef TileBuilder::accumulate_plainly() {
 }
 
 // Every input's distinct elements are loaded before the copies that share them, what is the same in
-// all lanes once.
+// all lanes once; what streams stands in all lanes.
 StmtRef TileBuilder::accumulate_terms() {
   std::vector<StmtRef> body;
   std::vector<kernel::BufferId> held;
@@ -318,7 +318,7 @@ StmtRef TileBuilder::accumulate_terms() {
     for (const IndexId i : indices)
       count *= copies_[i];
     kernel::Type type = operand_type(k);
-    type.lanes = is_same_in_lanes(k) ? 1 : type.lanes;
+    type.lanes = is_same_in_lanes(k) && cx_.schedule.pipes[at(k)].stream == 0 ? 1 : type.lanes;
     held.push_back(
         register_buffer(b_, fmt::format("frag{}", b_.kernel().buffers.size()), type, count));
     body.push_back(for_copies(indices, [&] {
