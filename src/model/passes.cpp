@@ -13,6 +13,7 @@
 #include "program/precision/integer_products.h"
 #include "program/precision/narrow_integers.h"
 #include "program/rewrite/absorb_movement.h"
+#include "program/rewrite/affine_gradients.h"
 #include "program/rewrite/compose_maps.h"
 #include "program/rewrite/join_groups.h"
 #include "program/rewrite/join_sums.h"
@@ -22,9 +23,10 @@
 #include "program/rewrite/read_broadcast.h"
 #include "program/rewrite/rewrite.h"
 #include "program/rewrite/share_concatenations.h"
+#include "program/rewrite/store_filters.h"
 #include "program/rewrite/sum_winners.h"
-#include "search/network/filter_choice.h"
 #include "search/network/first_layer_choice.h"
+#include "search/network/program_price.h"
 #include "target/features.h"
 
 namespace tilefuse::model {
@@ -59,6 +61,10 @@ Program read_broadcast(Program in, const PassInput &) { return program::read_bro
 
 Program compose_maps(Program in, const PassInput &) { return program::compose_maps(in); }
 
+Program affine_gradients(Program in, const PassInput &with) {
+  return search::rewritten_where_quicker(in, program::affine_gradients, *with.target, *with.kept);
+}
+
 Program join_sums(Program in, const PassInput &) { return program::join_sums(in); }
 
 Program sum_winners(Program in, const PassInput &) { return program::sum_winners(in); }
@@ -77,7 +83,7 @@ Program widen_first_layers(Program in, const PassInput &with) {
 }
 
 Program store_filters(Program in, const PassInput &with) {
-  return search::store_filters(in, *with.target, *with.kept);
+  return search::rewritten_where_quicker(in, program::store_filters, *with.target, *with.kept);
 }
 
 Program pad_channels(Program in, const PassInput &) { return program::pad_channels(in).program; }
@@ -105,6 +111,7 @@ constexpr ProgramPass kPasses[] = {
     {"drop_dead", PassStage::Rewrite, "", drop_dead},
     {"read_broadcast", PassStage::Compose, "", read_broadcast},
     {"compose_maps", PassStage::Compose, "", compose_maps},
+    {"affine_gradients", PassStage::Compose, "", affine_gradients},
     {"join_sums", PassStage::Compose, "", join_sums},
     {"sum_winners", PassStage::Compose, "", sum_winners},
     {"merge_sums", PassStage::Compose, "", merge_sums},
@@ -206,10 +213,12 @@ Program prepare(const Program &program, const Target &target, const Preparation 
   if (program::is_rewrite(how.algorithm))
     simple = run_stage(PassStage::Rewrite, std::move(simple),
                        {.algorithm = how.algorithm, .refused = how.refused}, how.passes);
-  if (how.composes)
-    simple = run_stage(PassStage::Compose, std::move(simple), {.target = &target}, how.passes);
   search::KeptChoices none(nullptr, target);
-  return lay_out_for(simple, target, how.kept == nullptr ? none : *how.kept, how.passes);
+  search::KeptChoices &kept = how.kept == nullptr ? none : *how.kept;
+  if (how.composes)
+    simple = run_stage(PassStage::Compose, std::move(simple), {.target = &target, .kept = &kept},
+                       how.passes);
+  return lay_out_for(simple, target, kept, how.passes);
 }
 
 } // namespace tilefuse::model

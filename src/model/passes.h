@@ -36,7 +36,7 @@ enum class PassStage {
 // What passes read beside the program.
 struct PassInput {
   const Target *target = nullptr;              // Compose, LayOut
-  search::KeptChoices *kept = nullptr;         // LayOut
+  search::KeptChoices *kept = nullptr;         // Compose, LayOut
   std::string_view algorithm;                  // Rewrite
   std::vector<std::string> *refused = nullptr; // gets the statements that a rewriting does not fit
 };

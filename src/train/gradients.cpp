@@ -48,8 +48,9 @@ CutStep cut_step(const StepProgram &step, const std::string &precision, const Ta
   if (step.lane_sums > 0) {
     if (!std::exchange(applied.is_simplified, true))
       applied.program = model::simplify(std::move(applied.program));
+    search::KeptChoices none(nullptr, target);
     applied.program = model::run_stage(model::PassStage::Compose, std::move(applied.program),
-                                       {.target = &target});
+                                       {.target = &target, .kept = &none});
   }
   made.segments = cut(applied.program, step.lane_sums);
   return made;

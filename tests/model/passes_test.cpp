@@ -164,9 +164,9 @@ TEST(ProgramPasses, RewriteAndLayOutWhereAskedFor) {
             (std::vector<std::string>{"integer_products", "fold_constants", "absorb_movement",
                                       "fold_scales", "narrow_integers", "share_concatenations",
                                       "mask_winners", "drop_dead", "rewrite", "read_broadcast",
-                                      "compose_maps", "join_sums", "sum_winners", "merge_sums",
-                                      "join_groups", "widen_first_layers", "store_filters",
-                                      "pad_channels"}));
+                                      "compose_maps", "affine_gradients", "join_sums",
+                                      "sum_winners", "merge_sums", "join_groups",
+                                      "widen_first_layers", "store_filters", "pad_channels"}));
 }
 
 } // namespace

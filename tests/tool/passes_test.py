@@ -10,7 +10,7 @@ from support import GLYPHS, ToolTest, main
 MODEL = GLYPHS / "model.onnx"
 SIMPLIFY = ["integer_products", "fold_constants", "absorb_movement", "fold_scales", "narrow_integers", "share_concatenations",
             "mask_winners", "drop_dead"]
-COMPOSE = ["read_broadcast", "compose_maps", "join_sums", "sum_winners", "merge_sums"]
+COMPOSE = ["read_broadcast", "compose_maps", "affine_gradients", "join_sums", "sum_winners", "merge_sums"]
 LAY_OUT = ["join_groups", "widen_first_layers", "store_filters", "pad_channels"]
 
 

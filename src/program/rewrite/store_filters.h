@@ -11,14 +11,9 @@
 //   %2 = sum[n, m, y, x, c, r, s](%0[n, c, y + r - 1, x + s - 1] * %9[m, r, s, c]) -> [n, m, y, x]
 #pragma once
 
-#include <functional>
-
-#include "program/program.h"
+#include "program/rewrite/price.h"
 
 namespace tilefuse::program {
-
-// What a program takes, seconds.
-using Price = std::function<double(const Program &)>;
 
 // Of products of a tensor that is computed and an input that each of its dimensions reads by one
 // index, of a narrower type or where they may be rounded (Program::tf32). `price` is asked for

@@ -82,4 +82,17 @@ std::vector<double> predicted_seconds(std::span<const program::Program> programs
   return seconds;
 }
 
+program::Program rewritten_where_quicker(const program::Program &program, Rewriting rewriting,
+                                         const Target &target, KeptChoices &kept) {
+  std::vector<program::Program> foreseen;
+  rewriting(program, [&](program::Program of_form) {
+    foreseen.push_back(std::move(of_form));
+    return 1.0; // no form gains anything
+  });
+  predicted_seconds(foreseen, target, kept);
+  return rewriting(program, [&](const program::Program &of_form) {
+    return predicted_seconds(std::span(&of_form, 1), target, kept).front();
+  });
+}
+
 } // namespace tilefuse::search
