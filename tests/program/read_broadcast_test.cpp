@@ -45,6 +45,20 @@ TEST(ReadBroadcast, WithoutAView) {
   EXPECT_EQ(reads(after.statements[0]), (std::vector{TensorId{1}, TensorId{0}}));
 }
 
+TEST(ReadBroadcast, OfWhatIsRepeatedItself) {
+  const Program after = changed(R"(program "p" {
+  input %0 "a" : f32[1, 3]
+  input %1 "x" : f32[2, 3, 4, 5]
+  %2 "r" : f32[2, 3] = map[%0]($0)
+  %3 "v" : f32[2, 3, 1, 1] = view(%2)
+  %4 "s" : f32[2, 3, 4, 5] = map[%3]($0)
+  %5 "y" : f32[2, 3, 4, 5] = map[%1, %4]($0 * $1)
+  output %5
+})");
+  ASSERT_EQ(after.statements.size(), 2U) << to_text(after);
+  EXPECT_EQ(after[after.statements[0].out].shape, (Shape{1, 3, 1, 1}));
+}
+
 TEST(ReadBroadcast, ViewsOfOtherShapesAndOtherTypesStay) {
   const std::string regrouped = R"(program "p" {
   input %0 "a" : f32[1, 4]

@@ -61,7 +61,7 @@ private:
   // The tensor that a map reads in the place of this one.
   TensorId before(TensorId id, const std::string &origin) {
     if (const std::optional<TensorId> inner = repeated(id))
-      return *inner;
+      return before(*inner, origin);
     const auto *view = written_by<View>(id);
     const std::optional<TensorId> inner = view == nullptr ? std::nullopt : repeated(view->in);
     if (!inner || long_dims(shape(view->in)) != long_dims(shape(id)))
