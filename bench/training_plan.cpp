@@ -22,14 +22,13 @@
 #include "model/compile.h"
 #include "model/passes.h"
 #include "model/plan/plan.h"
-#include "model/precision.h"
 #include "paths.h"
 #include "report/waiting.h"
 #include "target/device_rows.h"
 #include "target_device.h"
+#include "train/gradients.h"
 #include "train/recipe.h"
 #include "train/setup.h"
-#include "train/step_program.h"
 #include "train/trainer.h"
 
 namespace tilefuse::bench {
@@ -129,11 +128,9 @@ void run(const Options &options) {
   if (!options.start.empty())
     return print_start(recipe, options);
   const train::Setup setup(recipe);
-  const train::StepProgram step = train::gradients_program(setup.model, setup.pool, setup.task);
   TargetDevice device(find_target(TILEFUSE_SOURCE_DIR "/devices", options.target));
-  const std::string precision = recipe.precision == "f32" ? "" : recipe.precision;
   const model::AppliedPrecision applied =
-      model::apply_precision(step.program, precision, device.target());
+      train::cut_step(setup.step_program, recipe.precision, device.target()).applied;
   model::SessionOptions session{.is_simplified = applied.is_simplified};
   session.fusion.level = *poly::parse_fuse_level(options.fuse);
   session.has_asides = true;

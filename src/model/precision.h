@@ -25,9 +25,16 @@ struct AppliedPrecision {
   Runs f32; // of int8: results of the program itself for what it was calibrated with
 };
 
+// Error{Unsupported} when the target lacks what a precision needs.
+void check_precision(const std::string &precision, const Target &target);
+
 // The program as it is when `precision` is empty; what of a quantised one is computed in integers is
-// told. Error{Unsupported} when the target lacks the
-// type, and for int8.
+// told. `is_simplified`: nothing is left for model::simplify to do. Error{Unsupported} for a word
+// that is none, and for int8.
+AppliedPrecision in_precision(const program::Program &program, const std::string &precision,
+                              PassContext *passes = nullptr, bool is_simplified = false);
+
+// Both of them.
 AppliedPrecision apply_precision(const program::Program &program, const std::string &precision,
                                  const Target &target, PassContext *passes = nullptr);
 

@@ -42,12 +42,10 @@ void add(runtime::Timeline &timeline, std::span<runtime::Launchable *const> kern
 } // namespace
 
 CutStep cut_step(const StepProgram &step, const std::string &precision, const Target &target) {
-  CutStep made{
-      .applied = model::apply_precision(step.program, precision == "f32" ? "" : precision, target)};
+  model::check_precision(precision, target);
+  CutStep made{.applied = {.program = step.program, .is_simplified = true}};
   model::AppliedPrecision &applied = made.applied;
   if (step.lane_sums > 0) {
-    if (!std::exchange(applied.is_simplified, true))
-      applied.program = model::simplify(std::move(applied.program));
     search::KeptChoices none(nullptr, target);
     applied.program = model::run_stage(model::PassStage::Compose, std::move(applied.program),
                                        {.target = &target, .kept = &none});

@@ -33,7 +33,7 @@ namespace tilefuse::train {
 inline constexpr std::size_t kMostFed =
     3; // the first inputs: pictures, labels, perhaps what is drawn
 
-// The program by a precision, and its segments. Where it is cut, maps are joined before, lest each of
+// A step's program in its precision, which the target must have, and its segments. Where it is cut, maps are joined before, lest each of
 // them crosses.
 struct CutStep {
   model::AppliedPrecision applied;

@@ -6,6 +6,7 @@
 
 #include "base/read_file.h"
 #include "data/open.h"
+#include "model/precision.h"
 #include "onnx/head.h"
 #include "train/initial_values.h"
 
@@ -66,6 +67,10 @@ Setup::Setup(const Recipe &given)
       test(open_pictures(recipe, recipe.data.test)),
       pool(make_pool(chosen(model, recipe.parameters))), task(task_of(recipe, *training)) {
   task.teacher = teacher.get();
+  step_program = gradients_program(model, pool, task);
+  const std::string precision = recipe.precision == "f32" ? "" : recipe.precision;
+  step_program.program =
+      model::in_precision(step_program.program, precision, nullptr, true).program;
 }
 
 std::int64_t Setup::steps() const {

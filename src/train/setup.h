@@ -32,6 +32,7 @@ struct Setup {
   std::unique_ptr<data::Source> test; // may be null
   ParameterPool pool;
   Task task;
+  StepProgram step_program; // gradients_program of them, in the recipe's precision
 
   std::int64_t steps_per_epoch() const { return training->count() / recipe.steps.pictures(); }
   std::int64_t steps() const; // of the whole run

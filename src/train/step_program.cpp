@@ -339,7 +339,7 @@ StepProgram gradients_program(const onnx_import::Model &model, const ParameterPo
   if (task.rounds_gradients)
     round_gradients(program, pool);
   program.name += " gradients";
-  return {.program = std::move(program),
+  return {.program = model::simplify(std::move(program)),
           .fed = step.fed,
           .classes = step.classes,
           .branches = step.branches,

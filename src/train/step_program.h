@@ -29,7 +29,7 @@ struct Task {
 };
 
 struct StepProgram {
-  program::Program program;
+  program::Program program;  // of gradients: simplified (model/passes.h)
   std::size_t fed = 2;       // the first inputs, which are a batch's
   std::int64_t classes = 0;  // that the model tells apart; labels are below
   std::int64_t branches = 0; // residual ones, that are left out of some pictures

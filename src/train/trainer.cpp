@@ -209,7 +209,6 @@ void Trainer::State::compile_update() {
 // In what memory is left beside everything else; what the first plan has beyond its arena is learned
 // from it.
 void Trainer::State::compile_gradients() {
-  const StepProgram step_program = gradients_program(model, pool, task);
   std::vector<model::PlacedPort> placed = parameter_ports(kParameters, step_program.fed);
   placed.push_back({{false, pool.entries.size() + step_program.fed}, pools.whole("loss scale")});
   for (std::size_t p = 0; p < pool.entries.size(); ++p)

@@ -11,8 +11,7 @@ model::TuneReport tune_step(const Recipe &recipe, runtime::Device &device,
                             runtime::KernelCache &cache, runtime::RecordStore &records,
                             model::TuneOptions options) {
   const Setup setup(recipe);
-  const CutStep cut = cut_step(gradients_program(setup.model, setup.pool, setup.task),
-                               recipe.precision, device.target());
+  const CutStep cut = cut_step(setup.step_program, recipe.precision, device.target());
   if (cut.segments.size() > 1)
     throw Error(ErrorCode::Unsupported,
                 "a step whose lanes are normalised together is many programs; tuning takes one", {},

@@ -39,11 +39,9 @@ std::vector<HostTensor> first_inputs(const Setup &setup, const StepProgram &step
   return inputs;
 }
 
-model::VerifyReport verify(const program::Program &program, const std::string &precision,
+model::VerifyReport verify(const model::AppliedPrecision &applied,
                            const std::vector<HostTensor> &inputs, runtime::Device &device,
                            runtime::KernelCache &cache, model::VerifyOptions options) {
-  const model::AppliedPrecision applied =
-      model::apply_precision(program, precision == "f32" ? "" : precision, device.target());
   options.session.is_simplified = applied.is_simplified;
   return model::verify_model(applied.program, inputs, device, cache, options);
 }
@@ -72,15 +70,15 @@ model::VerifyReport verify_segments(const StepProgram &step, const std::string &
 StepVerification verify_step(const Recipe &recipe, runtime::Device &device,
                              runtime::KernelCache &cache, const model::VerifyOptions &options) {
   const Setup setup(recipe);
-  const StepProgram step = gradients_program(setup.model, setup.pool, setup.task);
+  const StepProgram &step = setup.step_program;
   const UpdateProgram update = update_program(setup.pool, recipe.optimizer, recipe.keep.ema,
                                               setup.scales_loss(), {0, setup.pool.rows});
   StepVerification result;
   result.gradients = step.lane_sums > 0
                          ? verify_segments(step, recipe.precision, device, cache, options)
-                         : verify(step.program, recipe.precision, first_inputs(setup, step), device,
-                                  cache, options);
-  result.update = verify(update.program, "f32", {}, device, cache, options);
+                         : verify(cut_step(step, recipe.precision, device.target()).applied,
+                                  first_inputs(setup, step), device, cache, options);
+  result.update = verify({.program = update.program}, {}, device, cache, options);
   return result;
 }
 
