@@ -33,11 +33,21 @@ void walk_kinds(const std::vector<GridDim> &grid, std::size_t d, std::vector<boo
 class Grid {
 public:
   Grid(const std::vector<GridDim> &dims,
-       const std::function<double(const std::vector<bool> &, double)> &block_time)
-      : dims_(dims) {
+       const std::function<double(const std::vector<bool> &, double)> &block_time) {
     for_each_kind(dims, [&](const std::vector<bool> &edge, double count) {
       kinds_.push_back({count > 0 ? block_time(edge, count) : 0, count});
     });
+    std::size_t weight = 1;
+    for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+      const std::size_t own = dim->has_edge ? weight : 0;
+      if (dim->blocks > 1)
+        digits_.push_back({dim->blocks, own});
+      else
+        first_kind_ += own;
+      weight *= dim->has_edge ? 2 : 1;
+    }
+    while (!digits_.empty() && digits_.back().weight == 0)
+      digits_.pop_back();
   }
 
   double total() const {
@@ -55,22 +65,24 @@ public:
   bool is_uniform() const { return kinds_.size() == 1; }
   // Time of block `number`, the last dimension fastest.
   double time(std::int64_t number) const {
-    std::size_t kind = 0;
-    std::size_t weight = 1;
-    for (std::size_t d = dims_.size(); d-- > 0;) {
-      const bool is_last = number % dims_[d].blocks == dims_[d].blocks - 1;
-      number /= dims_[d].blocks;
-      if (!dims_[d].has_edge)
-        continue;
-      kind += is_last ? weight : 0;
-      weight *= 2;
+    std::size_t kind = first_kind_;
+    for (const Digit &digit : digits_) {
+      const std::int64_t rest = number / digit.blocks;
+      kind += number - rest * digit.blocks == digit.blocks - 1 ? digit.weight : 0;
+      number = rest;
     }
     return kinds_[kind].time;
   }
 
 private:
-  const std::vector<GridDim> &dims_;
+  // A dimension of several blocks, and what its last block adds to a kind's number.
+  struct Digit {
+    std::int64_t blocks = 1;
+    std::size_t weight = 0;
+  };
   std::vector<Kind> kinds_;
+  std::vector<Digit> digits_;  // fastest first, up to the slowest with an edge
+  std::size_t first_kind_ = 0; // of what dimensions of one block add
 };
 
 // Blocks that all take as long, dealt one by one.
