@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -159,7 +160,8 @@ void Space::collect_register_tiles(Form form) {
     collect_register_tiles(form, 1);
   if (target_.lanes == LaneKind::Vector)
     keep_best_register_tiles();
-  register_tiles_.insert(register_tiles_.begin(), others.begin(), others.end());
+  register_tiles_.insert(register_tiles_.begin(), std::make_move_iterator(others.begin()),
+                         std::make_move_iterator(others.end()));
 }
 
 // Block tiles are tried only for the register tiles that compute fastest; where little is computed
@@ -173,10 +175,14 @@ void Space::keep_best_register_tiles() {
             (is_reading && !is_map ? estimate.refill : 0)) *
            static_cast<double>(estimate.blocks);
   };
-  std::stable_sort(register_tiles_.begin(), register_tiles_.end(),
-                   [&](const Candidate &a, const Candidate &b) { return time(a) < time(b); });
-  if (register_tiles_.size() > kVectorTiles)
-    register_tiles_.resize(kVectorTiles);
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (const Candidate &candidate : register_tiles_)
+    ranked.emplace_back(time(candidate), ranked.size());
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<Candidate> best;
+  for (std::size_t k = 0; k < std::min(ranked.size(), kVectorTiles); ++k)
+    best.push_back(std::move(register_tiles_[ranked[k].second]));
+  register_tiles_ = std::move(best);
 }
 
 std::vector<std::int64_t> Space::tile_choices(const Schedule &schedule,
