@@ -54,6 +54,8 @@ public:
 
   Estimate run(const VectorTraffic &traffic);
   Estimate run_tile(const VectorTraffic *refill);
+  // The reasons of what run() has estimated.
+  void explain(Estimate &estimate) const;
   Demands demands(const VectorTraffic &traffic);
 
 private:
@@ -83,7 +85,6 @@ private:
   Block take_in(const std::vector<bool> &edges, double count);
   Estimate estimate();
   StepCost whole_step() const;
-  void explain(Estimate &estimate) const;
 
   const Nest &nest_;
   const Schedule &schedule_;
@@ -299,7 +300,6 @@ Estimate VectorModel::run(const VectorTraffic &traffic) {
   Estimate all = estimate();
   all.waves = busy * static_cast<double>(all.blocks) / total;
   all.seconds = all.launch + busy;
-  explain(all);
   return all;
 }
 
@@ -353,8 +353,10 @@ Estimate predict_vector(const Nest &nest, const Schedule &schedule, const Target
                         const Nest *whole) {
   const VectorSteps steps(nest, schedule, target, whole);
   const StepTraffic step(nest, schedule, target, steps);
-  return VectorModel(nest, schedule, target, steps.tile)
-      .run({nest, schedule, target, step, whole != nullptr});
+  VectorModel model(nest, schedule, target, steps.tile);
+  Estimate estimate = model.run({nest, schedule, target, step, whole != nullptr});
+  model.explain(estimate);
+  return estimate;
 }
 
 Estimate predict_vector_tile(const Nest &nest, const Schedule &schedule, const Target &target,

@@ -28,7 +28,7 @@ public:
   VectorPrices(const nest::Nest &nest, const schedule::Schedule &schedule, const Target &target);
   VectorPrices(const VectorPrices &) = delete;
   VectorPrices &operator=(const VectorPrices &) = delete;
-  // What cost::predict says of a schedule that is legal.
+  // What cost::predict says of a schedule that is legal, perhaps without reasons.
   Estimate of(const schedule::Schedule &schedule) const;
 
 private:
