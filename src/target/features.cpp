@@ -9,8 +9,8 @@ namespace {
 
 // In the order of the enumeration.
 constexpr std::array<std::string_view, kFeatures> kNames = {
-    "async_copies", "matrix_units",    "warpgroup_matrix", "launch_queue",
-    "early_launch", "packed_rounding", "prefetch_hints",   "either_lanes",
+    "async_copies",    "matrix_units",   "warpgroup_matrix", "launch_queue",  "early_launch",
+    "packed_rounding", "prefetch_hints", "either_lanes",     "shared_blocks", "masked_stores",
 };
 
 } // namespace

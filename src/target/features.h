@@ -23,9 +23,11 @@ enum class Feature {
   PackedRounding,  // one instruction rounds two floats to a type of 16 bits
   PrefetchHints,   // an instruction asks for a line of constants ahead of its use
   EitherLanes,     // kernels with vectors and kernels with work-items both compile
+  SharedBlocks,    // threads of this process share a launch's blocks, where they are worth it
+  MaskedStores,    // a mask register leaves lanes out of a store
 };
 
-inline constexpr int kFeatures = 8;
+inline constexpr int kFeatures = 10;
 
 // A set of features.
 class Features {

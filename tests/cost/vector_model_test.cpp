@@ -97,7 +97,7 @@ TEST(VectorModel, SmallKernelsTakeOneCore) {
 }})",
                                                          elems));
     Target target = two_cores();
-    target.backend = "llvm";
+    target.features.insert(Feature::SharedBlocks);
     target.gflops_per_unit = 100;
     target.gbytes_per_s = 10;
     const auto schedule = schedule::parse_schedule(

@@ -13,7 +13,7 @@
 namespace tilefuse {
 namespace {
 
-constexpr std::array<std::pair<Feature, char>, 8> kLetters = {{
+constexpr std::array<std::pair<Feature, char>, kFeatures> kLetters = {{
     {Feature::AsyncCopies, 'a'},
     {Feature::MatrixUnits, 'm'},
     {Feature::WarpgroupMatrix, 'w'},
@@ -22,6 +22,8 @@ constexpr std::array<std::pair<Feature, char>, 8> kLetters = {{
     {Feature::PackedRounding, 'r'},
     {Feature::PrefetchHints, 'p'},
     {Feature::EitherLanes, 'l'},
+    {Feature::SharedBlocks, 's'},
+    {Feature::MaskedStores, 'k'},
 }};
 
 std::string features(const Target &target) {
@@ -36,10 +38,10 @@ TEST(Features, OfShippedRows) {
   std::string table;
   for (const Target &row : read_targets(TILEFUSE_SOURCE_DIR "/devices"))
     table += row.name + " " + features(row) + "\n";
-  EXPECT_EQ(table, "cpu_avx2 p\n"
-                   "cpu_avx512 p\n"
-                   "cpu_avx512_amx p\n"
-                   "cpu_avx512_vnni p\n"
+  EXPECT_EQ(table, "cpu_avx2 ps\n"
+                   "cpu_avx512 psk\n"
+                   "cpu_avx512_amx psk\n"
+                   "cpu_avx512_vnni psk\n"
                    "cuda_sm80 amqrl\n"
                    "cuda_sm90 amwqerl\n"
                    "opencl_adreno l\n"
@@ -71,7 +73,7 @@ TEST(Features, OfAGeneration) {
   EXPECT_EQ(hopper.without(of_generation(hopper, 89)),
             (Features{Feature::WarpgroupMatrix, Feature::EarlyLaunch}));
   EXPECT_EQ(to_text(of_generation(hopper, 75)),
-            "matrix_units launch_queue prefetch_hints either_lanes");
+            "matrix_units launch_queue prefetch_hints either_lanes shared_blocks masked_stores");
 }
 
 } // namespace

@@ -40,7 +40,6 @@ constexpr double kKeptOfAll = 0.25;
 constexpr double kIntegerProduct = 3; // and its addition
 constexpr double kMaskedStore = 10;
 constexpr double kMaskRegisterStore = 2; // the same where masks are registers
-constexpr int kMaskedLanes = 16;         // of AVX-512
 // Instructions that take an element out of a vector and store it, half of them beside the loops of
 // the next tile; a map has nothing beside.
 constexpr double kScattered = 2;
@@ -349,8 +348,8 @@ double RegisterTileCost::stored(const Copies &copies) const {
 double RegisterTileCost::masked(const Copies &copies) const {
   if (has_loops_)
     return kMaskedStore;
-  const bool has_masks = target_.backend == "llvm" && target_.vector_f32 == kMaskedLanes;
-  return (has_masks ? kMaskRegisterStore : kMaskedStore) / (result_width_ > 1 ? copies[*lane_] : 1);
+  return (has(target_, Feature::MaskedStores) ? kMaskRegisterStore : kMaskedStore) /
+         (result_width_ > 1 ? copies[*lane_] : 1);
 }
 
 double RegisterTileCost::store_cycles(const Copies &copies, bool is_partial) const {

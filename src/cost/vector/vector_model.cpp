@@ -244,7 +244,7 @@ VectorModel::Block VectorModel::block_of(const Indexed<IndexId, bool> &is_edge) 
 // How the device deals out blocks: where its threads are its own, none of small kernels.
 Dealing VectorModel::dealing() const {
   const int units = std::max(1, target_.compute_units);
-  if (target_.backend != "llvm")
+  if (!has(target_, Feature::SharedBlocks))
     return {.units = units};
   double bytes = 0;
   for (const nest::Slot &slot : nest_.slots)
@@ -296,7 +296,7 @@ Estimate VectorModel::run(const VectorTraffic &traffic) {
   };
   const Dealing dealing = this->dealing();
   const double busy = makespan(grid_dims(), dealing, block_time) + kDisturbed * longest_wait +
-                      (dealing.units > 1 && target_.backend == "llvm" ? kDealSeconds : 0);
+                      (dealing.units > 1 && has(target_, Feature::SharedBlocks) ? kDealSeconds : 0);
   Estimate all = estimate();
   all.waves = busy * static_cast<double>(all.blocks) / total;
   all.seconds = all.launch + busy;

@@ -24,6 +24,7 @@ namespace {
 
 // A constant, so that the target and cache keys do not change with the clock.
 constexpr double kAssumedGhz = 3.0;
+constexpr int kMaskedLanes = 16; // of f32, where registers are those of AVX-512
 
 struct Feature {
   const char *name;
@@ -180,7 +181,9 @@ Target host_target(int threads, std::string_view instructions) {
   target.local_bytes = target.l2_bytes / 2;
   // Two fused multiply-adds per cycle.
   target.gflops_per_unit = target.vector_f32 * 4 * kAssumedGhz;
-  target.features = {tilefuse::Feature::PrefetchHints};
+  target.features = {tilefuse::Feature::PrefetchHints, tilefuse::Feature::SharedBlocks};
+  if (target.vector_f32 == kMaskedLanes)
+    target.features.insert(tilefuse::Feature::MaskedStores);
   const auto has = [&](const DotOp &op) {
     return has_rows(op) ? row.has_row_dots
                         : op.name == "dot2.s16.s16.s32" ||
