@@ -5,14 +5,21 @@
 
 namespace tilefuse::program {
 
-std::vector<int> count_readers(const Program &program) {
-  std::vector<int> readers(program.tensors.size(), 0);
-  for (const Statement &statement : program.statements)
-    for (const TensorId id : reads(statement))
-      ++readers[at(id)];
+std::vector<std::vector<std::size_t>> readers_of(const Program &program) {
+  std::vector<std::vector<std::size_t>> readers(program.tensors.size());
+  for (std::size_t s = 0; s < program.statements.size(); ++s)
+    for (const TensorId id : reads(program.statements[s]))
+      readers[at(id)].push_back(s);
   for (const TensorId id : program.outputs)
-    ++readers[at(id)];
+    readers[at(id)].push_back(program.statements.size());
   return readers;
+}
+
+std::vector<int> count_readers(const Program &program) {
+  std::vector<int> counts;
+  for (const std::vector<std::size_t> &readers : readers_of(program))
+    counts.push_back(static_cast<int>(readers.size()));
+  return counts;
 }
 
 } // namespace tilefuse::program

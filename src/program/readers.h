@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "program/program.h"
@@ -9,5 +10,8 @@ namespace tilefuse::program {
 
 // By tensor how often statements read it and outputs name it.
 std::vector<int> count_readers(const Program &program);
+// By tensor the statements that read it, one that reads it twice twice; the end of the statements
+// for each time that outputs name it.
+std::vector<std::vector<std::size_t>> readers_of(const Program &program);
 
 } // namespace tilefuse::program

@@ -122,6 +122,8 @@ TEST(AffineGradients, OfEveryFormOfSum) {
   Layer without{.sums = "",
                 .gradient = "map[%2, %6, %3, %4]({type}({f}($0) * $2 + {f}($1) / ($3 * $3 + 2)))"};
   EXPECT_TRUE(is_folded(without));
+  // Factors that are numbers.
+  EXPECT_TRUE(is_folded({.sums = "", .gradient = "map[%2, %6]($0 + $1 * 2 - 1)"}));
   // Not of the product alone: x is read again.
   const std::string squares =
       "  %11 \"t\" : f32[8] = sum[{points}](%6[{points}] * %6[{points}]) -> [m]\n  output %11\n";

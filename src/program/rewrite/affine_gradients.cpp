@@ -12,6 +12,7 @@
 
 #include "base/index.h"
 #include "program/drop_dead.h"
+#include "program/readers.h"
 #include "program/rewrite/affine_form.h"
 #include "program/rewrite/compose_maps.h"
 #include "program/rewrite/dense_layer.h"
@@ -35,17 +36,12 @@ struct Candidate {
 class Folding {
 public:
   Folding(const Program &program, const Price *price)
-      : program_(program), price_(price), result_(program), readers_(program.tensors.size()),
+      : program_(program), price_(price), result_(program), readers_(readers_of(program)),
         writer_(program.tensors.size()) {
-    for (std::size_t s = 0; s < program.statements.size(); ++s) {
-      writer_[at(program.statements[s].out)] = s;
-      for (const TensorId id : reads(program.statements[s]))
-        readers_[at(id)].push_back(s);
-    }
-    for (const TensorId id : program.outputs)
-      readers_[at(id)].push_back(program.statements.size());
-    for (const Statement &statement : program.statements)
+    for (const Statement &statement : program.statements) {
+      writer_[at(statement.out)] = all_.size();
       all_.push_back({statement});
+    }
   }
 
   Program run() {
@@ -203,25 +199,27 @@ private:
     return shape;
   }
 
-  // What an expression of the gradient's operands is along the filter's rows, in terms of `operands`,
-  // to which it adds. Maps of channels that nobody else reads are evaluated in it.
-  Expr along_rows(const Expr &expr, const Map &of, const Candidate &candidate,
-                  std::vector<TensorId> &operands, std::vector<Statement> &into) {
+  // Operands of a new map: views of tensors of channels, along the filter's rows.
+  struct RowViews {
+    std::vector<TensorId> of;
+    std::vector<TensorId> views;
+  };
+
+  // What an expression of the gradient's operands is along the filter's rows, in terms of views, to
+  // which it adds. Maps of channels that nobody else reads are evaluated in it.
+  Expr along_rows(const Expr &expr, const Map &of, const Candidate &candidate, RowViews &rows,
+                  std::vector<Statement> &into) {
     return substitute(expr, [&](const Expr &read) {
       const TensorId id = source(of.operands[at(read.operand)]);
       if (const Map *map = lone_map(id))
-        return read_as(along_rows(map->expr, *map, candidate, operands, into), read.type);
-      const auto known = std::find_if(operands.begin(), operands.end(), [&](TensorId operand) {
-        return std::any_of(into.begin(), into.end(), [&](const Statement &each) {
-          const auto *view = std::get_if<View>(&each.body);
-          return each.out == operand && view != nullptr && view->in == id;
-        });
-      });
-      const auto place = static_cast<int>(known - operands.begin());
-      if (known == operands.end()) {
-        operands.push_back(add_like(
+        return read_as(along_rows(map->expr, *map, candidate, rows, into), read.type);
+      const auto known = std::find(rows.of.begin(), rows.of.end(), id);
+      const auto place = static_cast<int>(known - rows.of.begin());
+      if (known == rows.of.end()) {
+        rows.of.push_back(id);
+        rows.views.push_back(add_like(
             result_, id, line(candidate.layer.w.size(), candidate.layer.rows(), elems(shape(id)))));
-        into.push_back({operands.back(), View{id}, statement(candidate.map).origin});
+        into.push_back({rows.views.back(), View{id}, statement(candidate.map).origin});
       }
       return operand(place, read.type);
     });
@@ -252,11 +250,10 @@ private:
                                   std::vector<Statement> &into) {
     if (!factor)
       return std::nullopt;
-    std::vector<TensorId> operands;
-    const Expr expr =
-        along_rows(*factor, std::get<Map>(statement(of.map).body), of, operands, into);
+    RowViews rows;
+    const Expr expr = along_rows(*factor, std::get<Map>(statement(of.map).body), of, rows, into);
     return add_map(name, DType::F32, line(of.layer.w.size(), of.layer.rows(), of.layer.results()),
-                   expr, std::move(operands), statement(of.map).origin, into);
+                   expr, std::move(rows.views), statement(of.map).origin, into);
   }
 
   TensorId add_map(const char *name, DType type, const Shape &shape, const Expr &expr,
@@ -383,10 +380,10 @@ private:
   TensorId mixing(const Folded &made, std::vector<Statement> &into) {
     const std::string &origin = statement(made.of.map).origin;
     // Of the factor's expression, so that the factor need not be waited for.
-    std::vector<TensorId> operands;
-    const Expr factor =
-        along_rows(*made.of.form.factors[1], std::get<Map>(statement(made.of.map).body), made.of,
-                   operands, into);
+    RowViews rows;
+    const Expr factor = along_rows(*made.of.form.factors[1],
+                                   std::get<Map>(statement(made.of.map).body), made.of, rows, into);
+    std::vector<TensorId> operands = std::move(rows.views);
     operands.push_back(made.wide);
     const int last = static_cast<int>(operands.size()) - 1;
     const TensorId scaled =
@@ -471,7 +468,7 @@ private:
   const Program &program_;
   const Price *price_; // null: folds whatever it can
   Program result_;
-  std::vector<std::vector<std::size_t>> readers_; // by tensor; the program's end for outputs
+  std::vector<std::vector<std::size_t>> readers_;
   std::vector<std::optional<std::size_t>> writer_;
   std::vector<std::vector<Statement>> all_; // by statement, what stands in its place
 };

@@ -8,6 +8,7 @@
 
 #include "base/index.h"
 #include "program/drop_dead.h"
+#include "program/readers.h"
 #include "program/rewrite/rewriter.h"
 #include "program/rewrite/terms.h"
 
@@ -47,13 +48,7 @@ struct Given {
 
 class Summing {
 public:
-  explicit Summing(const Program &program) : result_(program), readers_(program.tensors.size()) {
-    for (std::size_t s = 0; s < program.statements.size(); ++s)
-      for (const TensorId id : reads(program.statements[s]))
-        readers_[at(id)].push_back(s);
-    for (const TensorId id : program.outputs)
-      readers_[at(id)].push_back(program.statements.size());
-  }
+  explicit Summing(const Program &program) : result_(program), readers_(readers_of(program)) {}
 
   Program run(const Program &program) {
     std::vector<std::vector<Statement>> all; // by statement, what stands in its place
@@ -161,7 +156,7 @@ private:
   }
 
   Program result_;
-  std::vector<std::vector<std::size_t>> readers_; // by tensor; the program's end for outputs
+  std::vector<std::vector<std::size_t>> readers_;
 };
 
 } // namespace
