@@ -53,11 +53,31 @@ int available_threads() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// What of a region is left to one worker: runs [begin, end) of indices, both in one word. Its owner
-// takes from the front, others from the back.
-class Share {
+// Bytes between what different workers write: cores fetch lines in pairs.
+constexpr std::size_t kApart = 128;
+constexpr std::uint64_t kLastRegion = ~std::uint64_t{0};
+
+// What a region is to one worker, which its caller writes: the work, and runs [begin, end) of those
+// that are left, both in one word. Its owner takes from the front, others from the back. Whoever has
+// taken a run may read the work until the run is counted as ended.
+class alignas(kApart) Share {
 public:
-  void set(std::uint32_t begin, std::uint32_t end) { bounds_.store(pack(begin, end)); }
+  struct Work {
+    const ThreadPool::Body *body = nullptr;
+    const ThreadPool::Idle *idle = nullptr; // or none
+    std::int64_t count = 0;
+    std::int64_t at_once = 1;
+  };
+
+  void open(std::uint64_t region, const Work &work, std::uint32_t begin, std::uint32_t end) {
+    work_ = work;
+    bounds_.store(pack(begin, end), std::memory_order_release);
+    region_.store(region, std::memory_order_release);
+  }
+  void close() { region_.store(kLastRegion); }
+  std::uint64_t region() const { return region_.load(std::memory_order_acquire); }
+  const Work &work() const { return work_; }
+
   // Whether there was a run; its number goes to `run`.
   bool take(bool from_front, std::uint32_t &run) {
     std::uint64_t bounds = bounds_.load();
@@ -70,6 +90,11 @@ public:
     }
     return false;
   }
+  // Takes all runs; how many there were.
+  std::uint64_t clear() {
+    const std::uint64_t bounds = bounds_.exchange(0);
+    return end_of(bounds) - begin_of(bounds);
+  }
 
 private:
   static std::uint64_t pack(std::uint32_t begin, std::uint32_t end) {
@@ -80,116 +105,171 @@ private:
     return static_cast<std::uint32_t>(bounds >> 32);
   }
 
-  alignas(64) std::atomic<std::uint64_t> bounds_{0};
+  std::atomic<std::uint64_t> bounds_{0};
+  std::atomic<std::uint64_t> region_{0}; // its number
+  Work work_;
+};
+
+// Runs that a worker has ended since the pool began, which it alone writes.
+struct alignas(kApart) Ended {
+  std::atomic<std::uint64_t> runs{0};
+
+  void add(std::uint64_t more) {
+    runs.store(runs.load(std::memory_order_relaxed) + more, std::memory_order_release);
+  }
 };
 
 constexpr std::int64_t kMostRuns = std::int64_t{1} << 31;
 
-// A region is open from its start until its indices are handed out. A worker enters it by counting
-// itself in `inside` and then seeing it still open, so that the caller waits for no worker that has
-// yet to wake.
+// A region ends when all runs that were ever handed out have ended: the caller waits for no worker
+// that has yet to wake, which will find none.
 struct ThreadPool::State {
-  const std::function<void(int, std::int64_t)> *body = nullptr;
-  const std::function<bool(int)> *idle = nullptr;
-  std::int64_t count = 0;
-  std::int64_t run = 1;      // indices that are taken at once
-  std::vector<Share> shares; // by worker
-  alignas(64) std::atomic<int> inside{0};
-  std::atomic<int> busy{0}; // of these, with an index
-  alignas(64) std::atomic<std::uint64_t> region{0};
-  std::atomic<bool> open{false};
-  std::atomic<int> sleepers{0};
-  std::atomic<bool> stop{false};
+  std::vector<Share> shares;                             // by worker
+  std::vector<Ended> ended;                              // by worker
+  std::uint64_t opened = 0;                              // regions
+  std::uint64_t runs = 0;                                // of all regions
+  alignas(kApart) std::atomic<std::uint64_t> waiting{0}; // region whose caller has none left
+  alignas(kApart) std::atomic<int> sleepers{0};
   std::mutex mutex;
   std::condition_variable wake;
   std::exception_ptr failure;
   std::vector<std::thread> workers;
 
+  explicit State(std::size_t threads) : shares(threads), ended(threads) {}
   void end();
-  void share_out();
-  bool next_run(int worker, std::uint32_t &number);
-  void take_indices(int worker);
-  void work(int worker);
+  void open(const Share::Work &work);
+  bool all_ended() const;
+  std::uint64_t run(int worker, const Share::Work &work, std::uint32_t number);
+  std::uint64_t run_own(int worker);
+  std::uint64_t run_others(int worker);
+  void take_part(int worker, std::uint64_t region);
+  void lead(const Share::Work &work);
   void worker_loop(int worker);
-  bool wait_for_region(std::uint64_t seen);
+  bool wait_for_region(const Share &own, std::uint64_t seen);
 };
 
 // Wakes all workers for the last time.
 void ThreadPool::State::end() {
   {
     const std::lock_guard lock(mutex);
-    stop.store(true);
+    for (Share &share : shares)
+      share.close();
   }
   wake.notify_all();
   for (std::thread &worker : workers)
     worker.join();
 }
 
-void ThreadPool::State::share_out() {
-  run = (count + kMostRuns - 1) / kMostRuns;
-  const std::int64_t runs = (count + run - 1) / run;
+void ThreadPool::State::open(const Share::Work &work) {
+  const std::int64_t of_region = (work.count + work.at_once - 1) / work.at_once;
   const std::int64_t all = static_cast<std::int64_t>(shares.size());
   const auto bound = [&](std::int64_t share) {
-    return static_cast<std::uint32_t>(runs / all * share + runs % all * share / all);
+    return static_cast<std::uint32_t>(of_region / all * share + of_region % all * share / all);
   };
-  for (std::int64_t s = 0; s < all; ++s)
-    shares[at(s)].set(bound(s), bound(s + 1));
+  runs += static_cast<std::uint64_t>(of_region);
+  ++opened;
+  for (std::int64_t s = all; s-- > 0;)
+    shares[at(s)].open(opened, work, bound(s), bound(s + 1));
+  if (sleepers.fetch_add(0) == 0) // in turn with those who fall asleep, who have then seen it
+    return;
+  { const std::lock_guard lock(mutex); }
+  wake.notify_all();
 }
 
-bool ThreadPool::State::next_run(int worker, std::uint32_t &number) {
-  const std::size_t own = static_cast<std::size_t>(worker);
-  for (std::size_t s = 0; s < shares.size(); ++s)
-    if (shares[(own + s) % shares.size()].take(s == 0, number))
-      return true;
-  return false;
+bool ThreadPool::State::all_ended() const {
+  std::uint64_t sum = 0;
+  for (const Ended &of_worker : ended)
+    sum += of_worker.runs.load(std::memory_order_acquire);
+  return sum == runs;
 }
 
-void ThreadPool::State::take_indices(int worker) {
+// Runs that ended with this one: all that were left where it failed.
+std::uint64_t ThreadPool::State::run(int worker, const Share::Work &work, std::uint32_t number) {
+  const std::int64_t first = number * work.at_once;
   try {
-    for (std::uint32_t number = 0; next_run(worker, number);)
-      for (std::int64_t i = number * run; i < std::min(count, (number + 1) * run); ++i)
-        (*body)(worker, i);
+    (*work.body)(worker, first, std::min(work.count, first + work.at_once));
+    return 1;
   } catch (...) {
     const std::lock_guard lock(mutex);
     if (!failure)
       failure = std::current_exception();
+    std::uint64_t count = 1;
     for (Share &share : shares)
-      share.set(0, 0);
+      count += share.clear();
+    return count;
   }
 }
 
-void ThreadPool::State::work(int worker) {
-  busy.fetch_add(1);
-  take_indices(worker);
-  busy.fetch_sub(1);
-  while (busy.load() > 0 && (*idle)(worker))
+std::uint64_t ThreadPool::State::run_own(int worker) {
+  std::uint64_t count = 0;
+  Share &own = shares[at(worker)];
+  for (std::uint32_t number = 0; own.take(true, number);)
+    count += run(worker, own.work(), number);
+  return count;
+}
+
+std::uint64_t ThreadPool::State::run_others(int worker) {
+  std::uint64_t count = 0;
+  for (std::size_t s = 1; s < shares.size(); ++s) {
+    Share &other = shares[(at(worker) + s) % shares.size()];
+    for (std::uint32_t number = 0; other.take(false, number);)
+      count += run(worker, other.work(), number);
+  }
+  return count;
+}
+
+// What it has run is counted late where it has something to do meanwhile: the region lasts as long.
+void ThreadPool::State::take_part(int worker, std::uint64_t region) {
+  const Share &own = shares[at(worker)];
+  std::uint64_t count = run_own(worker);
+  const ThreadPool::Idle *idle = count > 0 ? own.work().idle : nullptr;
+  const auto report = [&] {
+    ended[at(worker)].add(std::exchange(count, 0));
+    idle = nullptr;
+  };
+  const auto is_over = [&] { return waiting.load() == region; };
+  if (idle == nullptr || is_over())
+    report();
+  count += run_others(worker);
+  while (idle != nullptr && !is_over() && (*idle)(worker))
     ;
+  report();
+}
+
+// The caller's part.
+void ThreadPool::State::lead(const Share::Work &work) {
+  ended[0].add(run_own(0));
+  waiting.store(opened, std::memory_order_release);
+  ended[0].add(run_others(0));
+  for (bool has_more = work.idle != nullptr; !all_ended();) {
+    has_more = has_more && (*work.idle)(0);
+    if (!has_more)
+      relax();
+  }
 }
 
 // False when the pool ends.
-bool ThreadPool::State::wait_for_region(std::uint64_t seen) {
-  const auto idle = [&] { return region.load() == seen && !stop.load(); };
-  if (!spin_while(idle)) {
+bool ThreadPool::State::wait_for_region(const Share &own, std::uint64_t seen) {
+  const auto is_idle = [&] { return own.region() == seen; };
+  if (!spin_while(is_idle)) {
     std::unique_lock lock(mutex);
     ++sleepers;
-    wake.wait(lock, [&] { return !idle(); });
+    wake.wait(lock, [&] { return !is_idle(); });
     --sleepers;
   }
-  return !stop.load();
+  return own.region() != kLastRegion;
 }
 
 void ThreadPool::State::worker_loop(int worker) {
-  for (std::uint64_t seen = 0; wait_for_region(seen);) {
-    seen = region.load();
-    inside.fetch_add(1);
-    if (open.load())
-      work(worker);
-    inside.fetch_sub(1);
+  const Share &own = shares[at(worker)];
+  for (std::uint64_t seen = 0; wait_for_region(own, seen);) {
+    seen = own.region();
+    take_part(worker, seen);
   }
 }
 
-ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
-  state_->shares = std::vector<Share>(static_cast<std::size_t>(std::max(1, threads)));
+ThreadPool::ThreadPool(int threads)
+    : state_(std::make_unique<State>(static_cast<std::size_t>(std::max(1, threads)))) {
   try {
     for (int worker = 1; worker < threads; ++worker)
       state_->workers.emplace_back([state = state_.get(), worker] { state->worker_loop(worker); });
@@ -206,32 +286,29 @@ ThreadPool::~ThreadPool() { state_->end(); }
 int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
 void ThreadPool::parallel_for(std::int64_t count,
-                              const std::function<void(int, std::int64_t)> &body,
-                              const std::function<bool(int)> &idle) {
-  State &s = *state_;
-  if (s.workers.empty() || count <= 1) {
-    for (std::int64_t i = 0; i < count; ++i)
-      body(0, i);
+                              const std::function<void(int, std::int64_t)> &body) {
+  const Body each = [&body](int worker, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      body(worker, i);
+  };
+  parallel_for({.count = count}, each, nullptr);
+}
+
+void ThreadPool::parallel_for(const Region &region, const Body &body, const Idle &idle) {
+  if (state_->workers.empty() || region.count <= region.at_once) {
+    if (region.count > 0)
+      body(0, 0, region.count);
     return;
   }
-  s.body = &body;
-  s.idle = &idle;
-  s.count = count;
-  s.failure = nullptr;
-  s.share_out();
-  s.open.store(true);
-  {
-    const std::lock_guard lock(s.mutex);
-    s.region.fetch_add(1);
-  }
-  if (s.sleepers.load() > 0)
-    s.wake.notify_all();
-  s.work(0);
-  s.open.store(false);
-  while (s.inside.load() > 0)
-    relax();
-  if (s.failure)
-    std::rethrow_exception(std::exchange(s.failure, nullptr));
+  const Share::Work work = {
+      .body = &body,
+      .idle = idle ? &idle : nullptr,
+      .count = region.count,
+      .at_once = std::max(region.at_once, (region.count + kMostRuns - 1) / kMostRuns)};
+  state_->open(work);
+  state_->lead(work);
+  if (state_->failure)
+    std::rethrow_exception(std::exchange(state_->failure, nullptr));
 }
 
 } // namespace tilefuse

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/thread_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
@@ -21,8 +22,8 @@ TEST(ThreadPool, WorkersWithoutAnIndexAreCalled) {
     std::atomic<int> idle{0};
     std::atomic<int> done{0};
     pool.parallel_for(
-        2,
-        [&](int, std::int64_t i) {
+        {.count = 2},
+        [&](int, std::int64_t i, std::int64_t) {
           while (i == 0 && idle.load() == 0)
             std::this_thread::yield();
           ++done;
@@ -83,6 +84,24 @@ TEST(ThreadPool, WorkersBeginWithTheirOwnStretch) {
       std::this_thread::yield();
   });
   EXPECT_EQ(first, (std::vector<std::int64_t>{0, 5}));
+}
+
+TEST(ThreadPool, RunsAreOfSoManyIndices) {
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool pool(threads);
+    std::vector<std::atomic<int>> seen(100);
+    const auto body = [&](int, std::int64_t begin, std::int64_t end) {
+      if (threads > 1) {
+        EXPECT_EQ(begin % 7, 0);
+        EXPECT_EQ(end, std::min<std::int64_t>(begin + 7, 100));
+      }
+      for (std::int64_t i = begin; i < end; ++i)
+        ++seen[at(i)];
+    };
+    pool.parallel_for({.count = 100, .at_once = 7}, body, nullptr);
+    for (const auto &times : seen)
+      EXPECT_EQ(times, 1);
+  }
 }
 
 TEST(ThreadPool, WorkersHelpOnceAwake) {

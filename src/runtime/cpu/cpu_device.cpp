@@ -159,6 +159,9 @@ public:
   std::int64_t scratch_bytes() const { return scratch_bytes_; }
   // Expected on one thread.
   double seconds(const Target &target) const { return one_thread_seconds(flops_, bytes_, target); }
+  bool has_constants() const {
+    return std::ranges::any_of(places_, [](const Place &p) { return p.memory->is_constant(); });
+  }
   // Of what the kernel reads and no kernel writes, `kPiece` bytes of each argument, on their way
   // into this thread's second-level cache: piece `number` behind those that the share's blocks
   // begin with, if arguments are read in the order of blocks. How many bytes.
@@ -312,15 +315,17 @@ private:
     const double seconds = kernel.seconds(target_);
     if (!is_shared(seconds) || kernel.blocks() <= 1 || pool_.threads() == 1)
       return kernel.run(0, kernel.blocks(), scratch(0));
-    const std::int64_t chunk = blocks_at_once(kernel.blocks(), seconds, pool_.threads());
-    const std::int64_t chunks = (kernel.blocks() + chunk - 1) / chunk;
-    std::fill(prefetched_.begin(), prefetched_.end(), Prefetched{});
-    pool_.parallel_for(
-        chunks,
-        [&](int worker, std::int64_t i) {
-          kernel.run(i * chunk, std::min((i + 1) * chunk, kernel.blocks()), scratch(worker));
-        },
-        [&](int worker) { return next != nullptr && prefetch(*next, worker); });
+    const bool has_prefetches = next != nullptr && next->has_constants();
+    if (has_prefetches)
+      std::fill(prefetched_.begin(), prefetched_.end(), Prefetched{});
+    // Of two words, which a std::function holds itself.
+    const auto body = [this, &kernel](int worker, std::int64_t first, std::int64_t last) {
+      kernel.run(first, last, scratch(worker));
+    };
+    const auto idle = [this, next](int worker) { return prefetch(*next, worker); };
+    pool_.parallel_for({.count = kernel.blocks(),
+                        .at_once = blocks_at_once(kernel.blocks(), seconds, pool_.threads())},
+                       body, has_prefetches ? ThreadPool::Idle(idle) : nullptr);
   }
 
   // A piece of the constants; whether there may be another one.
