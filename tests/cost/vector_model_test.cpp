@@ -108,6 +108,81 @@ TEST(VectorModel, SmallKernelsTakeOneCore) {
   EXPECT_LT(waves(1 << 16, 1 << 15), 2);
 }
 
+// Two halves of 240 channels, interleaved.
+double shuffle_seconds(int pixels, const std::string &keep, const std::string &loop) {
+  const nest::Nest nest = nest::parse_nest(fmt::format(R"(nest copy {{
+  index a 240, b 2, p {0}
+  slot 0 f32 {1}, 1 f32 {1}
+  acc f32 = assign
+  in 0 + 0 [b:2*240, a:240*1, p:{0}*480]
+  out 1 + 0 [a:240*2, b:2*1, p:{0}*480]
+  post acc
+}})",
+                                                       pixels, pixels * 480));
+  Target target = two_cores();
+  target.vector_f32 = 16;
+  target.launch_us = 0;
+  const std::string text = fmt::format("schedule t vector\n  tile a:240 b:2 p:{}\n  lane a:16\n"
+                                       "  keep {}\n  loop {}\n",
+                                       pixels / 2, keep, loop);
+  return predict(nest, schedule::parse_schedule(nest, text), target).seconds;
+}
+
+TEST(VectorModel, StoresOfSmallTilesAreJoined) {
+  EXPECT_GT(shuffle_seconds(6, "a:3 b:2", "p a b"), shuffle_seconds(6, "b:2", "p a b"));
+}
+
+TEST(VectorModel, MapsWalkAsTheirResultsLie) {
+  EXPECT_GT(shuffle_seconds(50, "b:2", "a p b"), 1.2 * shuffle_seconds(50, "b:2", "p a b"));
+}
+
+// What a term computes of the mean of a row alone is computed once a row.
+TEST(VectorModel, TermsComputeWhatStaysBeforeTheLoop) {
+  const auto seconds = [](const std::string &term, const std::string &keep) {
+    const nest::Nest nest = nest::parse_nest(fmt::format(R"(nest sum {{
+  index o 197 | a 768
+  slot 0 f32 151296, 1 f32 197, 2 f32 197
+  acc f32 = sum term
+  in 0 + 0 [o:197*768, a:768*1]
+  in 1 + 0 [o:197*1]
+  term {}
+  out 2 + 0 [o:197*1]
+  post acc
+}})",
+                                                         term));
+    const auto schedule = schedule::parse_schedule(
+        nest, "schedule t vector\n  tile o:100\n  lane a:8\n  keep " + keep + "\n  loop o a\n");
+    return predict(nest, schedule, two_cores()).seconds;
+  };
+  EXPECT_LT(seconds("$0 - $1 / 768", "o:4 a:4"), 1.05 * seconds("$0 - $1", "o:4 a:4"));
+  EXPECT_GT(seconds("$0 - $0 / 768", "o:4 a:4"), 1.5 * seconds("$0 - $1", "o:4 a:4"));
+  // Vectors of a row are added to one another before they wait for the sum.
+  EXPECT_GT(seconds("$0 - $1", "a:1"), 1.3 * seconds("$0 - $1", "a:8"));
+}
+
+// Threads that end first take the others' last blocks, and their lines: not where each has one.
+TEST(VectorModel, BlocksThatAreTakenCost) {
+  const nest::Nest nest = nest::parse_nest(R"(nest map {
+  index d 65536
+  slot 0 f32 65536, 1 f32 65536
+  acc f32 = assign
+  in 0 + 0 [d:65536*1]
+  out 1 + 0 [d:65536*1]
+  post acc
+})");
+  Target target = two_cores();
+  target.features.insert(Feature::SharedBlocks);
+  const auto seconds = [&](int tile) {
+    return predict(nest,
+                   schedule::parse_schedule(
+                       nest,
+                       fmt::format("schedule t vector\n  tile d:{}\n  lane d:8\n  loop d\n", tile)),
+                   target)
+        .seconds;
+  };
+  EXPECT_NEAR((seconds(1 << 14) - seconds(1 << 15)) * 1e6, 0.3, 0.1);
+}
+
 // What they share of steps is the same in all of them, or told anew where a tile is staged.
 TEST(VectorPrices, AreThosePredictedOfEachSchedule) {
   const Target target = two_cores();

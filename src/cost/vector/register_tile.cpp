@@ -44,16 +44,17 @@ constexpr double kMaskRegisterStore = 2; // the same where masks are registers
 // the next tile; a map has nothing beside.
 constexpr double kScattered = 2;
 constexpr double kScatteredMap = 4;
-constexpr double kJoined = 64;       // vectors of 16 by twos, or of 4 by fours
+constexpr double kJoined = 64;       // vectors of 16 by twos, or of 4 by fours; elements of a tile
+constexpr double kLooselyJoined = 4; // times as dear in larger ones
 constexpr double kFoldedHalf = 3;    // cycles
 constexpr double kTileOverhead = 24; // of loops over reduced indices and their accumulators
 constexpr double kStraightTile = 3;  // of a tile without, and without bodies for edges
 
-// Operands that a term reads, which are loads of their own.
-double reads_of(const program::Expr &term) {
-  double count = term.kind == program::Expr::Kind::Operand ? 1 : 0;
+// Operands that a term reads, which are loads of their own, each by its share.
+double reads_of(const program::Expr &term, const OperandShare &share) {
+  double count = term.kind == program::Expr::Kind::Operand ? share(term.operand) : 0;
   for (const program::Expr &arg : term.args)
-    count += reads_of(arg);
+    count += reads_of(arg, share);
   return count;
 }
 
@@ -246,12 +247,25 @@ double RegisterTileCost::live_registers(const Copies &copies) const {
   return (accumulators + std::max(fewest, shared) + ahead + 1 + products) * parts_;
 }
 
+// Operations of a term besides its reads: what is the same at all points of a reduced index is done
+// before the loop over it.
+double RegisterTileCost::term_slots() const {
+  const OperandShare share = [&](int operand) {
+    double points = 1;
+    for (const IndexId i : reduced_indices(nest_))
+      if (!nest::moves(nest_.inputs[at(operand)], i))
+        points *= static_cast<double>(extent(nest_, i));
+    return 1 / points;
+  };
+  return expression_slots(nest_.term, false, share) - reads_of(nest_.term, share);
+}
+
 // Multiply-adds of floats and dot products are one; a product of integers is two and its addition.
 double RegisterTileCost::operations_of_point() const {
   const bool adds_products = nest_.inputs.size() == 2 && nest_.comb == program::Comb::Mul &&
                              nest_.agg == program::Agg::Sum;
   if (nest_.comb == program::Comb::Term)
-    return 1 + expression_slots(nest_.term) - reads_of(nest_.term);
+    return 1 + term_slots();
   if (nest_.inputs.size() < 2 || schedule_.dot != nullptr ||
       (adds_products && is_float(schedule::held_type(nest_))))
     return 1;
@@ -297,7 +311,8 @@ StepCost RegisterTileCost::step(const Copies &copies) const {
   cost.store_cycles = cost.spills;
   cost.issue_cycles = issued / rates_.issue_per_cycle;
   if (has_loops_)
-    cost.chain_cycles = rates_.fma_latency + (cost.spills > 0 ? kForwarding : 0);
+    cost.chain_cycles =
+        (rates_.fma_latency + (cost.spills > 0 ? kForwarding : 0)) / vectors_of_chain();
   const double bound = std::max({cost.arithmetic_cycles, cost.load_cycles, cost.store_cycles,
                                  cost.issue_cycles, cost.chain_cycles});
   const double ports = cost.arithmetic_cycles + cost.load_cycles + cost.store_cycles;
@@ -340,7 +355,16 @@ double RegisterTileCost::stored(const Copies &copies) const {
     all *= count;
   if (!is_joined)
     return (has_loops_ ? kScattered : kScatteredMap) * result_width_;
+  if (all * result_width_ > kJoined)
+    return kLooselyJoined * (1 + std::log2(beside));
   return all == beside ? 1 + 1 / beside : 1 + std::log2(beside);
+}
+
+// Vectors that are added up before they are added to an accumulator: those of a step along a row that
+// lies in the lanes, but of products, which are added as they are multiplied.
+double RegisterTileCost::vectors_of_chain() const {
+  const bool is_row = lane_ && !is_output(nest_, *lane_) && nest_.comb != program::Comb::Mul;
+  return is_row ? unrolled(*lane_) : 1;
 }
 
 // Cycles of a step some of whose lanes are not there, of each vector: in loops all wait, a map masks

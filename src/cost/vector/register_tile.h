@@ -82,9 +82,11 @@ private:
   double points_of_vector(IndexId reduced) const;
   double steps_over(IndexId reduced) const;
   double fold_cycles() const;
+  double vectors_of_chain() const;
   double stored(const Copies &copies) const;
   double masked(const Copies &copies) const;
   double operations_of_point() const;
+  double term_slots() const;
 
   const nest::Nest &nest_;
   const schedule::Schedule &schedule_;

@@ -41,6 +41,9 @@ constexpr double kSquareCycles = 6;
 // the last until all are seen to have ended: 0.3 us of two idle cores, more beside a host's other
 // guests.
 constexpr double kDealSeconds = 0.7e-6;
+// Of taking the last blocks of another unit, where there is more than one run for each: their lines
+// come from the other's cache, and go back the next time, while sums of products compute.
+constexpr double kTakenSeconds = 0.3e-6;
 // Of the time that a block waits for caches, what it takes longer where others wait for it.
 constexpr double kDisturbed = 0.15;
 
@@ -76,6 +79,7 @@ private:
   }
   void add_core(const Indexed<IndexId, std::int64_t> &points, Block &block) const;
   Dealing dealing() const;
+  double deal_seconds(const Dealing &dealing) const;
   double stage_cycles(const VectorTraffic &traffic) const;
   double turn_cycles() const;
   double core_seconds(const Block &block) const;
@@ -256,6 +260,15 @@ Dealing VectorModel::dealing() const {
   return {.units = units, .at_once = blocks_at_once(blocks, seconds, units)};
 }
 
+// Seconds that dealing takes besides the blocks.
+double VectorModel::deal_seconds(const Dealing &dealing) const {
+  if (dealing.units <= 1 || !has(target_, Feature::SharedBlocks))
+    return 0;
+  const bool is_taken = nest_.comb != program::Comb::Mul &&
+                        schedule::blocks(nest_, schedule_) > dealing.units * dealing.at_once;
+  return kDealSeconds + (is_taken ? kTakenSeconds : 0);
+}
+
 // As outputs stand in the order.
 std::vector<GridDim> VectorModel::grid_dims() const {
   std::vector<GridDim> dims;
@@ -296,7 +309,7 @@ Estimate VectorModel::run(const VectorTraffic &traffic) {
   };
   const Dealing dealing = this->dealing();
   const double busy = makespan(grid_dims(), dealing, block_time) + kDisturbed * longest_wait +
-                      (dealing.units > 1 && has(target_, Feature::SharedBlocks) ? kDealSeconds : 0);
+                      deal_seconds(dealing);
   Estimate all = estimate();
   all.waves = busy * static_cast<double>(all.blocks) / total;
   all.seconds = all.launch + busy;

@@ -30,6 +30,7 @@ constexpr std::int64_t kWayBytes =
     4096; // of the first level: the part of an address that is not translated
 // Bytes that memory could bring meanwhile when a stream jumps: what a prefetcher needs to follow.
 constexpr double kJumpBytes = 128;
+constexpr double kMapJumpBytes = 128; // the same of the second level, in a map
 // The same within a step that walks through many runs, by how far they lie apart, up to a page.
 constexpr double kLongWalk = 64;
 constexpr double kApartPerByte = 16;
@@ -78,8 +79,9 @@ StepTraffic::StepTraffic(const nest::Nest &nest, const Schedule &schedule, const
 VectorTraffic::VectorTraffic(const nest::Nest &nest, const Schedule &schedule, const Target &target,
                              const StepTraffic &step, bool is_result_local)
     : nest_(nest), schedule_(schedule), target_(target), step_(step), streams_(step.streams),
-      is_result_local_(is_result_local), rates_(core_rates(target)), loops_(block_loops()),
-      grid_loops_(grid_loops()), neighbours_(step.spans), block_(step.spans) {
+      is_result_local_(is_result_local), is_map_(nest.agg == program::Agg::Assign),
+      rates_(core_rates(target)), loops_(block_loops()), grid_loops_(grid_loops()),
+      neighbours_(step.spans), block_(step.spans) {
   if (!loops_.empty())
     neighbours_[loops_.front().index] *= loops_.front().trips;
   for (const LoopTrips &loop : loops_)
@@ -138,6 +140,28 @@ double VectorTraffic::bank_wait(std::size_t k) const {
   return (bank_conflict(step_.pieces[k]) + bank_conflict(streams_[k].piece(neighbours_))) / 2;
 }
 
+// Bytes that steps one after the other take as one run.
+double VectorTraffic::straight_run(std::size_t k) const {
+  Spans spans = step_.spans;
+  double run = step_.pieces[k].run;
+  for (const LoopTrips &loop : loops_) {
+    if (!streams_[k].uses(loop.index))
+      continue;
+    spans[loop.index] *= loop.trips;
+    const double longer = streams_[k].piece(spans).run;
+    if (longer <= run)
+      break;
+    run = longer;
+  }
+  return run;
+}
+
+// How much dearer a map's lines are that neighbouring steps take from different places: nothing is
+// computed until a prefetcher has followed.
+double VectorTraffic::jumps_nearby(std::size_t k) const {
+  return is_map_ ? 1 + kMapJumpBytes / straight_run(k) : 1;
+}
+
 // How much dearer results are of which another block writes the neighbouring line: cores fetch
 // lines in pairs and take them from each other. Where units deal out the lanes among themselves,
 // each run of a unit's results ends beside another's, which its prefetches take.
@@ -181,7 +205,8 @@ double VectorTraffic::l2_bytes() const {
     }
     const double conflict = k < step_.conflicts.size() ? step_.conflicts[k] : 1;
     const double times = streams_[k].is_written ? kWritten * torn_pairs() : conflict;
-    bytes += moved[k] * bank_wait(k) * times + (is_copied(k) ? fill_bytes(k, l1) : 0);
+    bytes +=
+        moved[k] * bank_wait(k) * jumps_nearby(k) * times + (is_copied(k) ? fill_bytes(k, l1) : 0);
   }
   return bytes;
 }

@@ -67,6 +67,8 @@ private:
   bool is_copied(std::size_t k) const;
   double bank_wait(std::size_t k) const;
   double torn_pairs() const;
+  double straight_run(std::size_t k) const;
+  double jumps_nearby(std::size_t k) const;
   bool is_turned() const { return schedule_.store == schedule::Store::Local; }
   double turned_bytes(const Cache &l1) const;
   double fill_bytes(std::size_t k, const Cache &l1) const;
@@ -80,6 +82,7 @@ private:
   const StepTraffic &step_;
   const std::vector<Stream> &streams_;
   bool is_result_local_;
+  bool is_map_; // without loops over reduced indices
   CoreRates rates_;
   std::vector<LoopTrips> loops_; // of a block over its steps, innermost first
   std::vector<LoopTrips> grid_loops_;
