@@ -242,6 +242,29 @@ TEST(OpenclDevice, MemoryPartsAndZeros) {
   EXPECT_LT(seconds[0], 5);
 }
 
+TEST(OpenclDevice, WhatIsTracedBeginsBehindWhatIsQueued) {
+  TILEFUSE_NEED_OPENCL(device);
+  const std::int64_t step = std::max<std::int64_t>(device->alignment(), kElems * 4);
+  const auto memory = device->allocate(2 * step);
+  const std::vector<Binding> bindings = {{memory.get(), 0, kElems * 4},
+                                         {memory.get(), step, kElems * 4}};
+  const auto kernel = device->load(device->build({scale_package("scale", "3.0f")})[0], bindings);
+  const std::vector<Launchable *> twice = {kernel.get(), kernel.get()};
+  const std::vector<float> values = counting();
+  std::vector<float> got(kElems, 9.0f);
+  device->write(bindings[0], std::as_bytes(std::span(values)));
+  device->fill_zero(bindings[0]);
+  EXPECT_GT(device->time_all(twice, true), 0);
+  device->read(bindings[1], std::as_writable_bytes(std::span(got)));
+  EXPECT_EQ(got, std::vector<float>(kElems, 0.0f));
+
+  const std::vector<LaunchTime> times = device->trace(twice);
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].begin, 0);
+  EXPECT_GE(times[1].begin, times[0].end);
+  EXPECT_EQ(device->time_all({}, true), 0);
+}
+
 TEST(OpenclDevice, TooMuchMemoryIsAnError) {
   TILEFUSE_NEED_OPENCL(device);
   EXPECT_THROW(device->allocate(std::int64_t{1} << 60), Error);
