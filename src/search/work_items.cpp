@@ -27,8 +27,19 @@ using schedule::Schedule;
 using search::FormSizes;
 
 // Chunks of a block that are read or under way.
-constexpr std::int64_t kRing = 3;
+constexpr int kRing = 3;
+constexpr int kShortRing = 2;         // where local memory does not hold so many
 constexpr std::int64_t kMostTaps = 7; // that a work-item keeps side by side
+
+bool shorten_rings(Schedule &schedule) {
+  bool is_shorter = false;
+  for (schedule::Pipe &pipe : schedule.pipes)
+    if (pipe.is_async() && pipe.stages == kRing) {
+      pipe.stages = kShortRing;
+      is_shorter = true;
+    }
+  return is_shorter;
+}
 
 FormSizes turned(FormSizes sizes) {
   sizes.turned = true;
@@ -76,8 +87,12 @@ public:
 private:
   bool is_new(const Schedule &schedule);
   void add_new(Schedule schedule) {
-    if (is_wanted_(schedule) && is_new(schedule) && !illegal(nest_, schedule, target_))
+    if (!is_wanted_(schedule) || !is_new(schedule))
+      return;
+    if (!illegal(nest_, schedule, target_))
       visit_(std::move(schedule));
+    else if (shorten_rings(schedule))
+      add_new(std::move(schedule));
   }
   void add_dots(const Schedule &schedule);
 

@@ -74,6 +74,23 @@ TEST(Space, LongRowsAreDealtOverWorkItems) {
   EXPECT_NE(text.find("vec    a:4\n"), std::string::npos) << text;
 }
 
+TEST(Space, RingsOfTwoChunksAreTriedWhereThreeDoNotFit) {
+  const nest::Nest nest = testing::convolution_1x1(2048, 1568, 512);
+  const Target target = testing::target_row("opencl_nvidia_sm90");
+  int found = 0;
+  search::visit_multiply_adds(
+      nest, target, [](const schedule::Schedule &schedule) { return schedule.pipes[0].is_async(); },
+      [&](schedule::Schedule schedule) {
+        if (schedule.pipes[0].stages == 3)
+          return;
+        ++found;
+        for (schedule::Pipe &pipe : schedule.pipes)
+          pipe.stages = 3;
+        EXPECT_TRUE(illegal(nest, schedule, target)) << to_text(nest, schedule);
+      });
+  EXPECT_GT(found, 0);
+}
+
 // Rows of an image of 3 channels, the filter gradient of a first layer: the staged rows serve all
 // places of the window, two of them at once.
 // Several sums of one tensor are copies of a work-item, which reads it once.
