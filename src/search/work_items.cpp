@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 
@@ -25,11 +26,13 @@ namespace {
 
 using schedule::Schedule;
 using search::FormSizes;
+using search::FormStart;
 
 // Chunks of a block that are read or under way.
 constexpr int kRing = 3;
-constexpr int kShortRing = 2;         // where local memory does not hold so many
-constexpr std::int64_t kMostTaps = 7; // that a work-item keeps side by side
+constexpr int kShortRing = 2;          // where local memory does not hold so many
+constexpr std::int64_t kMostTaps = 7;  // that a work-item keeps side by side
+constexpr std::int64_t kRowCopies = 4; // of pixels, by which other pixels are tried first
 
 bool shorten_rings(Schedule &schedule) {
   bool is_shorter = false;
@@ -64,15 +67,16 @@ public:
   using Visit = std::function<void(Schedule)>;
   Forms(const nest::Nest &nest, const schedule::Roles &roles, const Target &target,
         const Wanted &is_wanted, const Visit &visit)
-      : nest_(nest), roles_(roles), target_(target), start_(search::form_start(nest, roles)),
+      : nest_(nest), roles_(roles), target_(target), starts_(search::form_starts(nest, roles)),
         is_wanted_(is_wanted), visit_(visit), lies_apart_(has_channels_apart(nest, roles)) {
     for (const DotRate &rate : target.dots)
-      if (with_dots(nest, *rate.op, start_.schedule))
+      if (with_dots(nest, *rate.op, starts_.front().schedule))
         dots_.push_back(rate.op);
   }
 
-  void add(std::string_view name, const FormSizes &sizes) {
-    std::optional<Schedule> schedule = search::form(name, nest_, target_, start_, sizes);
+  void add(std::string_view name, const FormSizes &sizes) { add(name, sizes, starts_.front()); }
+  void add(std::string_view name, const FormSizes &sizes, const FormStart &start) {
+    std::optional<Schedule> schedule = search::form(name, nest_, target_, start, sizes);
     if (!schedule)
       return;
     add_dots(*schedule);
@@ -95,11 +99,14 @@ private:
       add_new(std::move(schedule));
   }
   void add_dots(const Schedule &schedule);
+  std::span<const FormStart> starts_of(const FormSizes &sizes, bool near) const {
+    return std::span(starts_).first(near || sizes.pixel_keep < kRowCopies ? 1 : starts_.size());
+  }
 
   const nest::Nest &nest_;
   const schedule::Roles &roles_;
   const Target &target_;
-  const search::FormStart start_;
+  const std::vector<FormStart> starts_;
   std::vector<const DotOp *> dots_; // that the nest can be computed with
   const Wanted &is_wanted_;
   const Visit &visit_;
@@ -186,9 +193,11 @@ void Forms::add_product(const FormSizes &sizes) {
     for (const bool near : {false, true}) {
       if (each.turned && !lies_apart_)
         continue;
-      add("igemm", with(each, near, 0));
-      if (has(target_, Feature::AsyncCopies))
-        add("igemm_async", with(each, near, kRing));
+      for (const FormStart &start : starts_of(sizes, near)) {
+        add("igemm", with(each, near, 0), start);
+        if (has(target_, Feature::AsyncCopies))
+          add("igemm_async", with(each, near, kRing), start);
+      }
     }
 }
 

@@ -74,6 +74,33 @@ TEST(Space, LongRowsAreDealtOverWorkItems) {
   EXPECT_NE(text.find("vec    a:4\n"), std::string::npos) << text;
 }
 
+// A layer of `channels` at `size` x `size` pixels of 32 images.
+nest::Nest of_images(int size, int channels, int taps, int stride) {
+  const int in = size * stride, plane = in * in * channels, out = size * size * channels;
+  return nest::parse_nest(fmt::format(
+      R"(nest conv {{
+    index n 32, y {0}, x {0}, m {1} | c {1}, r {2}, s {2}
+    slot 0 f32 {3}, 1 f32 {4}, 2 f32 {5}
+    acc f32 = sum mul
+    in 0 + 0 [n:32*{6}, {7}*y + r - {8}:{9}{10}*{11}, {7}*x + s - {8}:{9}{10}*{1}, c:{1}*1]
+    in 1 + 0 const [m:{1}*{12}, r:{2}*{13}, s:{2}*{1}, c:{1}*1]
+    out 2 + 0 [n:32*{14}, y:{0}*{15}, x:{0}*{1}, m:{1}*1]
+    post acc
+  }})",
+      size, channels, taps, 32 * plane, channels * channels * taps * taps, 32 * out, plane, stride,
+      taps / 2, in, taps > 1 ? "?" : "", in * channels, channels * taps * taps, taps * channels,
+      out, size * channels));
+}
+
+// Rows of 14 pixels, read once: copies of a work-item are the same pixel of 8 images. Rows of 7, of
+// whose window 9 taps read: all of a row.
+TEST(Space, ShortRowsAreTiledAlongThemOrAlongImages) {
+  const std::string strided = picked(of_images(14, 512, 1, 2), "opencl_nvidia_sm90");
+  EXPECT_NE(strided.find("n:8"), std::string::npos) << strided;
+  const std::string window = picked(of_images(7, 512, 3, 1), "opencl_nvidia_sm90");
+  EXPECT_NE(window.find("reg    x:7 "), std::string::npos) << window;
+}
+
 TEST(Space, RingsOfTwoChunksAreTriedWhereThreeDoNotFit) {
   const nest::Nest nest = testing::convolution_1x1(2048, 1568, 512);
   const Target target = testing::target_row("opencl_nvidia_sm90");

@@ -28,13 +28,22 @@ constexpr std::int64_t kUnrolledWork = 768;
 constexpr std::int64_t kLargestTap = 11;
 constexpr std::int64_t kMostTaps = 7; // of an index that lanes are not dealt over first
 
-// Taps that are fastest in the result come behind an index of many points.
-void put_taps_last(const Nest &nest, std::vector<IndexId> &indices) {
+// The first index of many points comes before those that are faster in the result. False where it
+// does, or there is none.
+bool put_many_first(const Nest &nest, std::vector<IndexId> &indices) {
   constexpr std::int64_t kMany = 16;
   const auto first = std::find_if(indices.begin(), indices.end(),
                                   [&](IndexId i) { return extent(nest, i) >= kMany; });
-  if (first != indices.end() && extent(nest, indices.front()) <= kMostTaps)
-    std::rotate(indices.begin(), first, first + 1);
+  if (first == indices.begin() || first == indices.end())
+    return false;
+  std::rotate(indices.begin(), first, first + 1);
+  return true;
+}
+
+// Taps that are fastest in the result come behind an index of many points.
+void put_taps_last(const Nest &nest, std::vector<IndexId> &indices) {
+  if (!indices.empty() && extent(nest, indices.front()) <= kMostTaps)
+    put_many_first(nest, indices);
 }
 
 } // namespace
@@ -53,6 +62,17 @@ FormStart form_start(const Nest &nest, const Roles &roles) {
   std::copy(roles.taps.begin(), roles.taps.end(),
             order.end() - static_cast<std::ptrdiff_t>(roles.taps.size()));
   return start;
+}
+
+std::vector<FormStart> form_starts(const Nest &nest, const Roles &roles) {
+  std::vector<FormStart> starts = {form_start(nest, roles)};
+  std::vector<IndexId> many_first = roles.pixels;
+  if (!put_many_first(nest, many_first))
+    return starts;
+  starts.push_back(starts.front());
+  std::vector<IndexId> &other = starts.back().roles.pixels;
+  other = other == roles.pixels ? many_first : roles.pixels;
+  return starts;
 }
 
 FmaForm::FmaForm(const Nest &nest, const Target &target, const FormStart &start,

@@ -37,6 +37,10 @@ struct FormStart {
   schedule::Schedule schedule; // of work-items, loops in order, nothing split
 };
 FormStart form_start(const nest::Nest &nest, const schedule::Roles &roles);
+// That one and, where pixels that are fastest in the result are few in a row and those of another
+// index many, the one in which the other of the two comes first: a row of 7 or 14 pixels is all of it
+// a work-item's copies, or they are the same pixel of 8 images.
+std::vector<FormStart> form_starts(const nest::Nest &nest, const schedule::Roles &roles);
 
 // Builds one schedule of a nest whose indices play known roles: one call of a builder, once.
 class FmaForm {
