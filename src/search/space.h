@@ -104,6 +104,7 @@ private:
   void collect_register_tiles(Form form, std::int64_t lanes);
   void collect_register_tiles(Form form);
   void collect_register_tiles();
+  std::int64_t most_lane_copies() const;
   void keep_best_register_tiles();
   void for_each_register_tile(const std::function<void(const Candidate &)> &visit);
   std::vector<schedule::Schedule> orders(const schedule::Schedule &schedule) const;

@@ -31,7 +31,10 @@ constexpr std::size_t kFew = 4;    // that a search for the best keeps
 constexpr std::size_t kMany = 100; // more are not kept apart from all others
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kVectorTiles = 6; // of each form: their block tiles are searched
+constexpr std::size_t kRowTiles = 3;    // of a map, of one row each, that are searched besides
 constexpr std::int64_t kWide = 16;      // vectors of a step of what is read far apart
+constexpr std::int64_t kLaneCopies = 4; // of other steps, along the lanes
+constexpr std::int64_t kMapRow = 8;     // of a map's that takes one row
 
 // Doublings of `step` up to a whole `extent`, the last one covering it, and equal shares of the
 // units, whole and halved.
@@ -110,19 +113,30 @@ std::vector<std::pair<std::int64_t, std::int64_t>> Space::row_choices(Form form)
   return all;
 }
 
+// Vectors of a step along the lanes.
+std::int64_t Space::most_lane_copies() const {
+  if (!lane_)
+    return 1;
+  if (walks_far())
+    return kWide;
+  if (target_.lanes == LaneKind::Vector)
+    return nest_.agg == program::Agg::Assign ? kMapRow : kLaneCopies;
+  return pixel_ ? 1 : kLaneCopies;
+}
+
 void Space::collect_register_tiles(Form form, std::int64_t lanes) {
   const bool vector = target_.lanes == LaneKind::Vector;
   const std::int64_t budget =
       takes_rows() ? dot_->registers : (vector ? target_.vector_registers : 24);
-  const std::int64_t most_lanes =
-      lane_ && walks_far() ? kWide : (lane_ && (vector || !pixel_) ? 4 : 1);
+  const std::int64_t most_lanes = most_lane_copies();
   const Schedule start = base();
   for (std::int64_t keep_lane = 1; keep_lane <= most_lanes; ++keep_lane) {
     if (lane_ && (keep_lane - 1) * lanes >= extent(*lane_))
       break;
     for (const auto &[rows, points] : row_choices(form))
       for (std::int64_t keep = 1; keep <= 14; ++keep) {
-        if (keep > 1 && (!pixel_ || keep > extent(*pixel_)))
+        const bool is_long_row = nest_.agg == program::Agg::Assign && keep_lane > kLaneCopies;
+        if (keep > 1 && (!pixel_ || keep > extent(*pixel_) || is_long_row))
           break;
         Schedule schedule = start;
         if (lane_)
@@ -165,7 +179,8 @@ void Space::collect_register_tiles(Form form) {
 }
 
 // Block tiles are tried only for the register tiles that compute fastest; where little is computed
-// per element, for those that compute and read it fastest.
+// per element, for those that compute and read it fastest; in a map, for some that take a row, too,
+// whose steps may walk as it lies.
 void Space::keep_best_register_tiles() {
   const bool is_reading = reduces_taps_only();
   const bool is_map = nest_.agg == program::Agg::Assign; // reads everything once
@@ -182,6 +197,13 @@ void Space::keep_best_register_tiles() {
   std::vector<Candidate> best;
   for (std::size_t k = 0; k < std::min(ranked.size(), kVectorTiles); ++k)
     best.push_back(std::move(register_tiles_[ranked[k].second]));
+  const auto is_row = [&](const Candidate &candidate) {
+    return is_map && (!pixel_ || candidate.schedule.splits[*pixel_].keep == 1);
+  };
+  for (std::size_t k = kVectorTiles; k < ranked.size() && best.size() < kVectorTiles + kRowTiles;
+       ++k)
+    if (Candidate &one = register_tiles_[ranked[k].second]; is_row(one))
+      best.push_back(std::move(one));
   register_tiles_ = std::move(best);
 }
 

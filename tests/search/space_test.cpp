@@ -285,6 +285,21 @@ TEST(Space, VectorsOfAShuffleRunAlongWhatItReads) {
   EXPECT_NE(text.find("lane   i:4\n  reg    g:4\n"), std::string::npos) << text;
 }
 
+// Steps of a map that take one row walk as the result lies.
+TEST(Space, MapsTakeRows) {
+  const std::string text = picked(nest::parse_nest(R"(nest map {
+    index c 256, p 196
+    slot 0 f32 50176, 1 f32 50176
+    acc f32 = assign
+    out 1 + 0 [c:256*1, p:196*256]
+    extra 0 + 0 [c:256*1, p:196*256]
+    post $0 / 4
+  })"),
+                                  "cpu_avx512");
+  EXPECT_NE(text.find("reg    c:8\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("loop   p c\n"), std::string::npos) << text;
+}
+
 // Tiles that are more than the multiprocessors, on clusters that share the filter, or the data.
 TEST(Space, ClustersAreOffered) {
   const nest::Nest nest = nest::parse_nest(R"(nest conv {

@@ -140,10 +140,13 @@ double VectorTraffic::bank_wait(std::size_t k) const {
   return (bank_conflict(step_.pieces[k]) + bank_conflict(streams_[k].piece(neighbours_))) / 2;
 }
 
-// Bytes that steps one after the other take as one run.
+// Bytes that are taken as one run, by steps one after the other; results that a step stores in
+// several rows by no more than one.
 double VectorTraffic::straight_run(std::size_t k) const {
   Spans spans = step_.spans;
   double run = step_.pieces[k].run;
+  if (streams_[k].is_written && step_.pieces[k].repeats > 1)
+    return run;
   for (const LoopTrips &loop : loops_) {
     if (!streams_[k].uses(loop.index))
       continue;
