@@ -98,11 +98,12 @@ void add_barriers(const Gemm &gemm, const Fed &fed, Buffers &list) {
   const auto add = [&](LocalUse use, const char *name, std::int64_t elems) {
     list.push_back({.use = use, .name = name, .type = DType::I64, .elems = elems});
   };
-  // Full and empty; and ready, where its buffers are mapped or dealt.
+  // Full and empty; and ready, where its buffers are mapped, turned or dealt.
   const auto of_ring = [](std::int64_t count, bool is_made) { return (is_made ? 3 : 2) * count; };
   const bool has_windows = halo_stages(gemm.schedule) > 0;
   add(LocalUse::RingBarriers, "barriers",
-      of_ring(step_stages(gemm.schedule), deals_kept_filter(gemm) || (has_feeds && !has_windows)) +
+      of_ring(step_stages(gemm.schedule),
+              deals_kept_filter(gemm) || turns_in_ring(gemm) || (has_feeds && !has_windows)) +
           (multiplies_in_turn(gemm.schedule) ? kTurnBarriers : 0));
   if (has_windows)
     add(LocalUse::WindowBarriers, "window_barriers",

@@ -14,8 +14,9 @@ constexpr DType kU8 = DType::U8;
 constexpr DType kI32 = DType::I32;
 
 constexpr std::int64_t kWordBytes = 4;
+constexpr std::int64_t kDepthBytes = 32; // of k, by a wgmma
 
-constexpr Turned turned_by_a_warp(std::int64_t bytes) {
+constexpr Turned turned_by_size(std::int64_t bytes) {
   return bytes == 2 ? Turned::Matrices : bytes == kWordBytes ? Turned::Words : Turned::Never;
 }
 
@@ -27,7 +28,7 @@ constexpr Fragment a_of(DType type, int m, int words, int w) {
           words * w,
           {{{4, 0, w}, {8, 1, 0}}},
           {{{w, 0, 1}, {m / 8, 8, 0}, {words / 4, 0, 4 * w}}},
-          turned_by_a_warp(kWordBytes / w)};
+          turned_by_size(kWordBytes / w)};
 }
 
 // Column operand of 8 columns: the same with k running down.
@@ -37,7 +38,7 @@ constexpr Fragment b_of(DType type, int words, int w) {
           8,
           {{{4, w, 0}, {8, 0, 1}}},
           {{{w, 1, 0}, {words / 4, 4 * w, 0}, {1, 0, 0}}},
-          turned_by_a_warp(kWordBytes / w)};
+          turned_by_size(kWordBytes / w)};
 }
 
 // Result of 8 columns: pairs of columns, then 8 rows down.
@@ -54,7 +55,7 @@ constexpr Fragment wide_d_of(DType type, int n) {
 // a and b lie in local memory; only their sizes and whether they may lie turned mean something.
 constexpr CoreOp wide(std::string_view name, DType type, int n, int k, DType sum,
                       bool tf32 = false) {
-  const Turned turned = k == 16 ? Turned::Matrices : Turned::Never;
+  const Turned turned = turned_by_size(kDepthBytes / k);
   return {name,
           64,
           n,

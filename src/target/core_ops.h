@@ -36,9 +36,9 @@ struct Digit {
 };
 
 // How a warp gets a fragment of an operand that lies turned, its own index contiguous and k apart:
-// not at all; two bytes at a time as matrices (`ldmatrix.trans`, or wgmma's descriptor); or, where
-// an element is a whole word of a lane, by plain loads of neighbours, one each for the fragments of
-// neighbouring instructions.
+// not at all; two bytes at a time as matrices (`ldmatrix.trans`, or wgmma's descriptor); or word by
+// word, where an element is a whole word of a lane: mma by plain loads of neighbours, one each for the
+// fragments of neighbouring instructions; wgmma once other warps have turned its tile in local memory.
 enum class Turned { Never, Matrices, Words };
 
 struct Fragment {

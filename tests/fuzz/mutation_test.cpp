@@ -55,13 +55,20 @@ std::optional<KernelCase> numbered_wgmma_case(int number) {
   const int taps = random.of({1, 3, 2});
   const int channels = random.of({64, 72, 128});
   const int outputs = random.of({64, 128, 192});
+  const bool turns = number % 6 == 5; // words of a filter gradient, in the ring
   poly::Group group;
   if (number % 3 == 0) {
     group = model::group_of({.n = 3, .c = channels, .k = outputs, .r = taps, .s = taps});
   } else {
     const auto by = number % 3 == 1 ? model::By::Input : model::By::Filter;
     const auto all = model::gradients(
-        {.n = 3, .c = channels, .k = outputs, .r = taps, .s = taps, .stride = random.of({1, 2})},
+        {.n = 3,
+         .c = channels,
+         .k = outputs,
+         .r = taps,
+         .s = taps,
+         .stride = random.of({1, 2}),
+         .type = turns ? "f32" : "f16"},
         by);
     group = random.of(all);
   }
@@ -70,7 +77,7 @@ std::optional<KernelCase> numbered_wgmma_case(int number) {
   if (is_fed)
     group = number % 4 == 0 ? model::normalised(group, 0) : model::masked(group, 0);
   auto schedules = is_fed ? search::fed_core_schedules(group, target, false)
-                          : search::every_wgmma_schedule(group.anchor, target, false);
+                          : search::every_wgmma_schedule(group.anchor, target, turns);
   std::erase_if(schedules, [](const auto &each) { return !is_wgmma(*each.core.op); });
   if (schedules.empty())
     return {};

@@ -335,7 +335,7 @@ struct AllMap : Fault {
   using Fault::Fault;
   StmtRef stmt(StmtRef from) override {
     const auto *node = as<Store>(from);
-    if (!node || this->from()[node->buffer].name != "map_turn")
+    if (!node || this->from()[node->buffer].name != "transform_turn")
       return Fault::stmt(from);
     take();
     return to().store(node->buffer, expr(node->index), to().integer(0));

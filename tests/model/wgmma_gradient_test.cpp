@@ -31,7 +31,8 @@ std::vector<GradientConv> problems() {
 // Every third tile of each nest that wgmma computes.
 int check_tiles(const nest::Nest &nest) {
   const Target target = sm90();
-  return check_schedules({nest}, target, search::wgmma_schedules(nest, target, false), 3);
+  const bool tf32 = nest.slots[0].type == DType::F32;
+  return check_schedules({nest}, target, search::wgmma_schedules(nest, target, tf32), 3);
 }
 
 TEST(WgmmaGradient, InputGradientsAreExact) {
@@ -49,6 +50,33 @@ TEST(WgmmaGradient, FilterGradientsAreExact) {
     const nest::Nest nest = gradients(problem, By::Filter).front().anchor;
     EXPECT_GT(check_tiles(nest), 0) << to_text(nest);
   }
+}
+
+// Words of 4 bytes are turned in the ring, of one input or of both, by one group of warps or two in turn;
+// f32 operands are rounded to tf32, which small integers survive. Panels are of 32 channels.
+TEST(WgmmaGradient, WordsAreTurnedInTheRing) {
+  for (GradientConv problem : problems()) {
+    problem.type = "f32";
+    for (const By by : {By::Input, By::Filter}) {
+      int checked = 0;
+      for (const poly::Group &group : gradients(problem, by))
+        if (!group.anchor.inputs.empty())
+          checked += check_tiles(group.anchor);
+      EXPECT_GT(checked, 0) << to_text(gradients(problem, by).front().anchor);
+    }
+  }
+}
+
+TEST(WgmmaGradient, NothingThatIsTurnedMeetsInABank) {
+  for (const By by : {By::Input, By::Filter})
+    for (const poly::Group &group : gradients({.h = 5, .c = 64, .k = 64, .type = "f32"}, by)) {
+      const auto all = search::wgmma_schedules(group.anchor, sm90(), true);
+      ASSERT_FALSE(all.empty());
+      for (const schedule::Schedule &schedule : testing::sampled(all)) {
+        EXPECT_TRUE(turns_in_ring(gemm_of(group.anchor, schedule)));
+        EXPECT_EQ(bank_conflicts(counts_of(group, schedule, sm90())), "") << to_text(group.anchor);
+      }
+    }
 }
 
 // Neighbouring taps read one window (`step_halo`), of lines as long as any of them reads: padded and

@@ -95,9 +95,8 @@ TEST(CoreOps, Bytes) {
 }
 
 TEST(CoreOps, TurnedOperands) {
-  EXPECT_EQ(turned_operands(DType::F32, false), Turned::Words);
-  EXPECT_EQ(turned_operands(DType::F32, true), Turned::Never);
   for (const bool is_of_wgmma : {false, true}) {
+    EXPECT_EQ(turned_operands(DType::F32, is_of_wgmma), Turned::Words);
     EXPECT_EQ(turned_operands(DType::F16, is_of_wgmma), Turned::Matrices);
     EXPECT_EQ(turned_operands(DType::I8, is_of_wgmma), Turned::Never);
     EXPECT_EQ(turned_operands(DType::I32, is_of_wgmma), Turned::Never);

@@ -10,9 +10,9 @@
 #include "lower/mma/tile_store.h"
 #include "lower/wgmma/wgmma_cluster.h"
 #include "lower/wgmma/wgmma_loads.h"
-#include "lower/wgmma/wgmma_map.h"
 #include "lower/wgmma/wgmma_producer.h"
 #include "lower/wgmma/wgmma_sums.h"
+#include "lower/wgmma/wgmma_transform.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tile_sums.h"
 #include "schedule/wgmma/wgmma_maps.h"
@@ -61,8 +61,8 @@ public:
     if (ahead_ && !is_among_loads)
       producer.push_back(by_item(b_, kAheadItem, ahead_->produce(tiles_)));
     consumer.push_back(consume());
-    const StmtRef others =
-        b_.block({b_.await_earlier(), multiply_or_map(cx_, parts, b_.block(std::move(consumer)))});
+    const StmtRef others = b_.block(
+        {b_.await_earlier(), multiply_or_transform(cx_, parts, b_.block(std::move(consumer)))});
     const StmtRef init = b_.block({ring_.init(), windows_ ? windows_->init() : nullptr,
                                    join_.init(), ahead_ ? ahead_->init() : nullptr});
     return b_.block({b_.branch(is_first, init), cluster_.barrier(),
@@ -80,6 +80,10 @@ private:
     return input == roles_.data ? pixel_bytes_ : tile_.row_bytes();
   }
   std::int64_t row(int input) const { return row_bytes(input) / tile_.elem_bytes; }
+  // Instructions read it by its own rows or columns, which nobody has turned.
+  bool is_read_turned(int input) const {
+    return roles_.is_turned(input) && !turns_in_ring(cx_.gemm(), input);
+  }
 
   const schedule::Core &core_;
   const WgmmaCluster cluster_;
@@ -98,7 +102,7 @@ private:
   // Of 32 bytes of an input's depth from the group's first row or column on, in a buffer of the ring.
   std::int64_t depth_at(int input, std::int64_t k) const {
     const std::int64_t step = kStepBytes / tile_.elem_bytes;
-    if (roles_.is_turned(input))
+    if (is_read_turned(input))
       return k * step * panel_columns(cx_.gemm(), input);
     const bool are_panels = input == roles_.data && in_panels(roles_, cx_.schedule); // of a block
     return k * (are_panels ? data_ring().data_elems() * step / tile_.depth : step);
@@ -134,10 +138,10 @@ private:
     const auto panel = [&](int input) { // to the next, which in a window is the next tap
       const bool in_halo = input == roles_.filter && halo.taps > 1;
       const std::int64_t rows = in_halo ? halo.apart : tile_.depth;
-      return roles_.is_turned(input) ? rows * panel_columns(cx_.gemm(), input) : 0;
+      return is_read_turned(input) ? rows * panel_columns(cx_.gemm(), input) : 0;
     };
     const auto swizzle = [&](int input) {
-      return static_cast<int>(roles_.is_turned(input)
+      return static_cast<int>(is_read_turned(input)
                                   ? panel_columns(cx_.gemm(), input) * tile_.elem_bytes
                                   : row_bytes(input));
     };

@@ -8,8 +8,8 @@
 #include "lower/mma/core_map.h"
 #include "lower/mma/gemm_part.h"
 #include "lower/post.h"
+#include "lower/wgmma/transformed_steps.h"
 #include "nest/index.h"
-#include "schedule/wgmma/wgmma_registers.h"
 #include "schedule/wgmma/wgmma_window.h"
 
 namespace tilefuse::lower {
@@ -142,11 +142,10 @@ class WgmmaMap : GemmPart {
 public:
   WgmmaMap(Context &context, const WgmmaParts &parts)
       : GemmPart(context), tiles_(parts.tiles), ring_(parts.data_ring),
-        feeds_(cx_.members.resolved.feeds) {
+        feeds_(cx_.members.resolved.feeds), steps_(cx_, ring_) {
     for (const schedule::CoreFeed &feed : feeds_)
       maps_.emplace_back(cx_, feed, ring_,
                          roles_.data_turned ? panel_columns(cx_.gemm(), feed.input) : tile_.depth);
-    turn_ = register_buffer(b_, "map_turn", {DType::I32, 1}, 1);
   }
 
   // By group of work-items, `item` a number among those of all; `before`: see map_windows.
@@ -155,9 +154,7 @@ public:
     Stmts all;
     for (RingMap &map : maps_)
       map.place(b_.mod(item, group), all);
-    if (cx_.schedule.roles.transform.groups > 1)
-      all.push_back(b_.store(turn_, 0, b_.div(item, group)));
-    all.push_back(ring_.start(0));
+    all.push_back(steps_.start(item));
     all.push_back(tiles_.each(nullptr, [&](ExprRef tile, Stmts &list) {
       if (halo_stages(cx_.schedule) > 0) {
         list.push_back(map_windows(tile, before));
@@ -176,7 +173,7 @@ private:
   WgmmaTiles &tiles_;
   const WgmmaRing &ring_;
   const std::vector<schedule::CoreFeed> &feeds_;
-  BufferId turn_{-1};               // steps until it is this group's
+  const TransformedSteps steps_;
   std::vector<RingMap> maps_;       // by feed
   std::vector<TurnedPanel> panels_; // of the filter
 
@@ -192,17 +189,6 @@ private:
       number = is_first ? integer(0) : b_.div(number, sizes[i]);
     }
     return points;
-  }
-
-  // Groups that map take steps in turn, so that one works while another waits.
-  StmtRef in_turn(StmtRef step) {
-    const int mappers = cx_.schedule.roles.transform.groups;
-    if (mappers < 2)
-      return b_.block({step, ring_.advance()});
-    const ExprRef turn = b_.load(turn_, 0);
-    const ExprRef is_own = b_.equal(turn, 0);
-    const ExprRef next = b_.select(is_own, mappers - 1, b_.sub(turn, 1));
-    return b_.block({b_.branch(is_own, step), b_.store(turn_, 0, next), ring_.advance()});
   }
 
   // The pixels of a tile are points of a box, or numbers.
@@ -295,7 +281,7 @@ private:
       tiles_.take_apart(tile, list);
       Positions inside = tiles_.first_points();
       inside[roles_.depths.front()] = depth;
-      list.push_back(in_turn(window_step(inside)));
+      list.push_back(steps_.in_turn(window_step(inside)));
       return b_.block(std::move(list));
     });
   }
@@ -305,7 +291,7 @@ private:
     for (std::int64_t i = 0; i < tile_.rows / maps_[0].apart(); ++i)
       rows.push_back(place_row(i, list));
     Positions points = tiles_.first_points();
-    list.push_back(tiles_.each_step(points, [&] { return in_turn(step(points, rows)); }));
+    list.push_back(tiles_.each_step(points, [&] { return steps_.in_turn(step(points, rows)); }));
   }
 
   // Rows of a panel are points of the depth; its chunks, channels or pixels.
@@ -357,7 +343,8 @@ private:
     panels_.clear();
     for (std::int64_t i = 0; i < tile_.columns; i += cx_.gemm().panel)
       panels_.push_back(tiles_.panel(b_.add(tiles_.first_column(), i), list));
-    list.push_back(tiles_.each_point([&](ExprRef point) { return in_turn(turned_step(point)); }));
+    list.push_back(
+        tiles_.each_point([&](ExprRef point) { return steps_.in_turn(turned_step(point)); }));
   }
 };
 
@@ -367,19 +354,8 @@ StmtRef map_windows(Context &cx, const WgmmaParts &parts, const BeforeWindow &be
   return WgmmaMap(cx, parts).build(cx.build.lane(), before);
 }
 
-StmtRef multiply_or_map(Context &cx, const WgmmaParts &parts, StmtRef multiply) {
-  if (cx.schedule.roles.transform.groups == 0)
-    return multiply;
-  kernel::Builder &b = cx.build;
-  const int registers = cx.schedule.roles.transform.registers;
-  const ExprRef first =
-      b.integer(cx.block_size() - cx.schedule.roles.transform.groups * schedule::kGroupItems);
-  Stmts list;
-  if (registers > 0)
-    list.push_back(
-        b.register_limit({registers > schedule::launch_registers(cx.schedule), registers}));
-  list.push_back(WgmmaMap(cx, parts).build(b.sub(b.lane(), first)));
-  return b.branch(b.less(b.lane(), first), multiply, b.block(std::move(list)));
+StmtRef map_tiles(Context &cx, const WgmmaParts &parts, ExprRef item) {
+  return WgmmaMap(cx, parts).build(item);
 }
 
 } // namespace tilefuse::lower

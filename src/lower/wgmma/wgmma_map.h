@@ -5,7 +5,7 @@
 //   for tile { for step { wait full; for row { if inside { data = map(data, beside, shared) } }
 //                         fence; arrive ready } }
 //
-// Two groups of them take steps in turn. Without such groups they are the producer's own.
+// Without warps of the transform role (wgmma_transform.h) they are the producer's own.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ namespace tilefuse::lower {
 using BeforeWindow = std::function<StmtRef(ExprRef tile, ExprRef depth)>;
 StmtRef map_windows(Context &context, const WgmmaParts &parts, const BeforeWindow &before);
 
-// Of all but the producer's warps: the last warpgroups map, with registers of their own, the
-// others do `multiply`.
-StmtRef multiply_or_map(Context &context, const WgmmaParts &parts, StmtRef multiply);
+// By the warps of the transform role, of which this is work-item number `item`: all steps of all
+// tiles.
+StmtRef map_tiles(Context &context, const WgmmaParts &parts, ExprRef item);
 
 } // namespace tilefuse::lower

@@ -40,7 +40,8 @@ WgmmaRing::WgmmaRing(Context &context, const WgmmaCluster &cluster, RingUse use)
   copied_[at(roles_.data)] = {data_};
   copied_[at(roles_.filter)] = {filter_};
   const bool has_feeds = holds_data_ && !cx_.members.resolved.feeds.empty();
-  mappers_ = is_dealt_ ? 1 : has_feeds ? schedule::kGroupWarps : 0;
+  const bool is_transformed = has_feeds || (use == RingUse::Steps && turns_in_ring(context.gemm()));
+  mappers_ = is_dealt_ ? 1 : is_transformed ? schedule::kGroupWarps : 0;
   for (const schedule::CoreFeed &feed : cx_.members.resolved.feeds) {
     const LocalUse input = feed.input == roles_.data ? LocalUse::Data : LocalUse::Filter;
     for (std::size_t k = 1; holds_data_ && k < feed.copied.size(); ++k) {

@@ -44,14 +44,14 @@ public:
   // The first buffer; `parity` that of the phase to wait for.
   StmtRef start(int parity) const;
   StmtRef advance() const;
-  // Until the buffer is empty; or full; and ready too, where maps are evaluated in it or it is dealt.
+  // Until the buffer is empty; or full; and ready too, where it is mapped, turned or dealt.
   StmtRef wait_empty() const;
   StmtRef wait_full() const;
   StmtRef wait() const;
   // Until all of a filter is dealt: groups that began at once would store at once as well.
   StmtRef wait_dealt() const;
   // Behind a warp's stores, which instructions then see: that it has filled its part of buffer
-  // `slot`; that it has mapped or dealt its part of this one.
+  // `slot`; that it has mapped, turned or dealt its part of this one.
   StmtRef say_full(ExprRef slot) const { return publish(full(slot)); }
   StmtRef say_ready() const { return publish(ready(slot())); }
   // A work-item of each warp says to each block that copies here that its warp has read the buffer
@@ -93,7 +93,7 @@ private:
   const bool is_dealt_;      // a warp deals its filter before others read it
   const std::int64_t warps_; // that read
   std::int64_t gatherers_,
-      mappers_; // warps that fill a buffer beside tensor copies; map or deal it
+      mappers_; // warps that fill a buffer beside tensor copies; map, turn or deal it
   std::int64_t data_elems_ = 0, data_copied_ = 0, filter_elems_ = 0, filter_copied_ = 0;
   std::int64_t beside_elems_ = 0;             // copied to one buffer, of what maps read besides
   std::vector<std::vector<BufferId>> copied_; // by input

@@ -93,6 +93,8 @@ bool stores_runs(const Gemm &gemm, std::int64_t vec) {
   if (gemm.core().swap_ab)
     return vec == 1 || (vec == kPairs && channels % (kPairs * kHalfRows) == 0 &&
                         (!roles.filter_turned || has_resident(gemm.schedule)));
+  if (turns_in_ring(gemm, roles.filter) && vec != kPairs)
+    return vec == kDealtWords && gemm.core().op->n % (4 * vec) == 0 && channels % (4 * vec) == 0;
   if (roles.filter_turned)
     return (vec == kPairs || (vec == kPanelVec && gemm.panel == kPanelColumns)) &&
            channels % vec == 0;
@@ -128,9 +130,12 @@ Reason wrong_rows(const Gemm &gemm) {
   const bool is_of_wgmma = gemm.is_wgmma();
   const bool has_panels = is_of_wgmma && gemm.roles.filter_turned;
   const std::int64_t last = gemm.tile.warp_columns % gemm.panel * gemm.tile.elem_bytes;
+  const bool is_square =
+      turns_in_ring(gemm, gemm.roles.filter); // as many columns as a row's points
   for (const std::int64_t bytes :
        {gemm.tile.row_bytes(), is_of_wgmma ? ring_row_bytes(gemm) : kPanelBytes,
-        has_panels && last != 0 ? last : kPanelBytes})
+        has_panels && last != 0 ? last : kPanelBytes,
+        is_square ? gemm.panel * gemm.tile.elem_bytes : kPanelBytes})
     if (bytes != kPanelBytes && (has_panels || (bytes != 32 && bytes != 64)))
       return fmt::format("rows of {} bytes in local memory; {} reads rows of {}", bytes,
                          gemm.core().op->name, has_panels ? "128" : "32, 64 or 128");

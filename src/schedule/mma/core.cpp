@@ -81,6 +81,14 @@ bool reads_words(const Gemm &gemm, int input) {
   return gemm.roles.is_turned(input) && fragment.turned == Turned::Words;
 }
 
+bool turns_in_ring(const Gemm &gemm, int input) {
+  return gemm.is_wgmma() && reads_words(gemm, input);
+}
+
+bool turns_in_ring(const Gemm &gemm) {
+  return turns_in_ring(gemm, gemm.roles.data) || turns_in_ring(gemm, gemm.roles.filter);
+}
+
 namespace {
 
 // Of channels in blocks.

@@ -18,7 +18,13 @@
 // summed) the depth is all reduced indices taken as one number, the last of the schedule fastest;
 // the tile of that index is then points of the number and may exceed its extent. Elements of 2
 // bytes are turned on their way to registers by ldmatrix or wgmma itself, those of 4 by loads of an
-// instruction of a warp (target/core_ops.h).
+// instruction of a warp (target/core_ops.h), or for wgmma in the ring: warps of the transform role
+// turn each panel of 32 points of the depth by 32 channels or pixels where it lies.
+//
+//   wgmma  m64n128k8.tf32.f32 m 256 warpgroups 2 1
+//   pipe   0 tma stages 4
+//   pipe   1 tma stages 4
+//   role   transform groups 1 registers 104
 //
 // Data that lies neither way (NCHW with taps), and inputs whose rows lie off 4 bytes (an odd number of
 // channels), straight or turned, are gathered: work-items load runs of elements while a step is
@@ -66,7 +72,8 @@
 // 2 * (j % (v / 2)) + b for v = `vec`, so that a work-item ends with v neighbouring channels;
 // where those are no neighbours in the result (NCHW), 8 work-items store neighbouring pixels of
 // each. A turned filter is copied in panels of 128 bytes of channels; its vec is 2, or 8 where each
-// warp exchanges 16 rows of a panel's columns at a time through local memory.
+// warp exchanges 16 rows of a panel's columns at a time through local memory; words that are turned in
+// the ring may be dealt there for a vec of 4.
 //
 // With tiles of the pixel indices (`tile n:8 y:4 x:4`) a tile's pixels are a box of them, the last
 // of the schedule fastest, which a tiled map copies, and not an im2col map. So are those of
@@ -225,8 +232,13 @@ std::int64_t core_copy_elems(const Gemm &gemm, int input);
 // Whether work-items gather an input, no asynchronous copy bringing it.
 bool core_gathers(const Gemm &gemm, int input);
 
-// Whether warps read an input's tile, which lies turned, by loads of words.
+// Whether an input's tile lies turned and its elements are whole words: warps of mma read it by loads
+// of these.
 bool reads_words(const Gemm &gemm, int input);
+// Whether warps that transform turn an input's tile in the ring, as wgmma reads words by rows of the
+// depth alone; or some input's.
+bool turns_in_ring(const Gemm &gemm, int input);
+bool turns_in_ring(const Gemm &gemm);
 
 // How one input's tile lies in local memory.
 struct CoreSideTile {
@@ -254,6 +266,8 @@ constexpr std::int64_t kExchangeRows = 16;
 constexpr std::int64_t kExchangeVec = 4;
 constexpr std::int64_t kPanelVec = 8;
 constexpr std::int64_t kPanelColumns = 64;
+// Neighbours that a work-item stores where channels of a filter are dealt as warps turn it in the ring.
+constexpr std::int64_t kDealtWords = 4;
 struct Exchange {
   std::int64_t columns = 0; // at a time; 0: none
   DType type{};             // of the results there

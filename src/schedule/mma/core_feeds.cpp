@@ -84,7 +84,8 @@ bool copies_alike(const Group &group, const Gemm &gemm, const CoreFeed &feed, in
 
 // Whether the input's pipe brings something that the map can be evaluated on.
 bool can_transform(const Gemm &gemm, const CoreFeed &feed) {
-  if (feed.copied.empty() || core_cuts_runs(gemm, feed.input) || gemm.halo.taps > 1)
+  if (feed.copied.empty() || core_cuts_runs(gemm, feed.input) || gemm.halo.taps > 1 ||
+      turns_in_ring(gemm))
     return false;
   if (!gemm.is_wgmma())
     return !core_gathers(gemm, feed.input);
@@ -144,8 +145,9 @@ Reason wrong_mapped_window(const Gemm &gemm) {
 // Warps that map: of their own, but where those that load find windows beside a resident filter.
 Range mappers(const Gemm &gemm, bool has_feeds) {
   const bool load_maps = has_resident(gemm.schedule) && halo_stages(gemm.schedule) >= kLeastCopied;
-  return {"transform.groups", gemm.schedule.roles.transform.groups, has_feeds && !load_maps,
-          has_feeds ? kMostMappers : 0};
+  const bool turns = turns_in_ring(gemm);
+  return {"transform.groups", gemm.schedule.roles.transform.groups,
+          turns || (has_feeds && !load_maps), turns || has_feeds ? kMostMappers : 0};
 }
 
 // They share whole rows of a tile, and leave the others registers.
@@ -155,7 +157,7 @@ Reason wrong_mappers(const Gemm &gemm, const std::vector<CoreFeed> &feeds) {
   if (Reason reason = outside(mappers(gemm, !feeds.empty())))
     return reason;
   if (feeds.empty())
-    return {};
+    return turns_in_ring(gemm) ? wrong_registers(gemm.schedule, gemm.tile) : Reason{};
   if (halo_stages(gemm.schedule) > 0)
     return wrong_mapped_window(gemm);
   const bool is_turned = gemm.roles.data_turned;

@@ -50,6 +50,14 @@ int launch_registers(const Schedule &schedule) {
   return kLaunchRegisters / warp_groups(schedule) / kUnit * kUnit;
 }
 
+int panels_together(const Schedule &schedule) {
+  constexpr int kElements = 32;
+  constexpr int kBeside = 40; // where they lie, and the ring
+  const int registers = schedule.roles.transform.registers;
+  const int given = registers > 0 ? registers : launch_registers(schedule);
+  return std::max(1, (given - kBeside) / kElements);
+}
+
 bool can_copy_early(const Gemm &gemm) {
   const auto filter = static_cast<std::size_t>(gemm.roles.filter);
   return halo_stages(gemm.schedule) == 0 && !has_loading_warps(gemm.schedule) &&

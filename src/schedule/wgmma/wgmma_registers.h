@@ -18,6 +18,10 @@ int warp_groups(const Schedule &schedule);
 // What the launch gives each work-item.
 int launch_registers(const Schedule &schedule);
 
+// Panels of turned tiles that a warp of the transform role reads before it writes them: as many as its
+// registers hold, 32 elements of a work-item each.
+int panels_together(const Schedule &schedule);
+
 // Whether the filter is known at load time and copied step by step, so that its first steps can be
 // copied before earlier kernels end.
 bool can_copy_early(const Gemm &gemm);

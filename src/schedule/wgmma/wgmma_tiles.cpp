@@ -72,7 +72,7 @@ std::int64_t most_steps(const Gemm &gemm) {
 std::int64_t joined_columns(const Gemm &gemm) {
   if (gemm.schedule.core.swap_ab)
     return kLeastColumns;
-  if (gemm.roles.filter_turned)
+  if (gemm.roles.filter_turned && (gemm.roles.data_turned || gemm.run() != kDealtWords))
     return gemm.roles.data_turned || exchanges(gemm) ? kPanelColumns : kLeastColumns;
   return std::max<std::int64_t>(kLeastColumns, 4 * gemm.run());
 }

@@ -38,7 +38,7 @@ using schedule::Store;
 // A kind of form: its tiles, and how inputs and results travel.
 struct Kind {
   std::string_view name;      // "wgmma_" and so on
-  std::string_view tf32_name; // the same of f32 rounded to tf32; empty: none turns both inputs
+  std::string_view tf32_name; // the same of f32 rounded to tf32; empty: no such
   std::span<const TileSizes> tiles = kGroupTiles;
   Engine data = Engine::Tma;             // mma's kind: of both inputs, by warps that multiply
   Footprint footprint = Footprint::Step; // of the data; windows: tiles are boxes of pixels
@@ -97,6 +97,10 @@ std::int64_t run_of(const Gemm &gemm, const Kind &kind, const TileSizes &sizes) 
   if (sizes.swap_ab)
     return channels % kSwappedDeal == 0 && (!roles.filter_turned || is_kept) ? 2 : 1;
   if (roles.filter_turned) {
+    const std::int64_t dealt = 4 * schedule::kDealtWords;
+    if (turns_in_ring(gemm, roles.filter))
+      return channels % dealt == 0 && gemm.core().op->n % dealt == 0 ? schedule::kDealtWords
+                                                                     : kVecs.back();
     const nest::Linear out = nest::flat(nest.out, nest.indices.size());
     const bool stores_halves = bytes == 2 && out.coeff[at(roles.channel)] == 1;
     const bool is_wide = gemm.panel == schedule::kPanelColumns && channels % kPanelVec == 0;
@@ -216,7 +220,7 @@ std::vector<Schedule> forms_of(const Forms &of) {
   const bool spills = &of.kind == &kStreamed && has(of.target, Quirk::SwappedStreamSpills);
   const bool is_haloed = of.kind.filter == Footprint::StepHalo;
   const std::int64_t window = is_haloed ? window_columns(of.nest, of.tf32) : 0;
-  if (is_haloed && window == 0)
+  if ((is_haloed && window == 0) || (of.tf32 && of.kind.tf32_name.empty()))
     return found;
   for (TileSizes sizes : of.kind.tiles) {
     if (is_haloed)

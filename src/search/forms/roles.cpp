@@ -2,6 +2,7 @@
 #include "search/forms/roles.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/divide.h"
 #include "schedule/blocks.h"
@@ -15,6 +16,8 @@ namespace {
 using schedule::Schedule;
 
 constexpr int kMapperRegisters = 112;
+constexpr std::array kTurnerRegisters = {136, 104, 72}; // of 3, 2, 1 panels at a time
+constexpr int kEndRegisters = 56; // of warps that multiply, beside accumulators, at a tile's end
 constexpr int kCopyingMapperRegisters = 128;
 constexpr int kGatherRegisters = 104;
 constexpr int kWindowRegisters = 136; // of warps that gather windows, beside two groups
@@ -49,8 +52,19 @@ int registers_to_copy(const Schedule &schedule, int multiplying) {
   return multiplying > 2 ? kFewRegisters : kCopyRegisters;
 }
 
+// As many as the accumulators leave.
+int registers_to_turn(const Schedule &schedule, const schedule::CoreTile &tile, int multiplying) {
+  const int all =
+      launch_registers(schedule) * warp_groups(schedule) - schedule.roles.load.registers;
+  const int sums =
+      static_cast<int>(tile.warp_rows * tile.warp_columns / schedule::kGroupItems) + kEndRegisters;
+  return *std::find_if(kTurnerRegisters.begin(), kTurnerRegisters.end() - 1, [&](int each) {
+    return schedule.roles.transform.groups * each + multiplying * sums <= all;
+  });
+}
+
 // Where one group multiplies, all have what the launch gives.
-void assign_registers(Schedule &schedule) {
+void assign_registers(const schedule::Gemm &gemm, Schedule &schedule) {
   schedule::WarpRoles &roles = schedule.roles;
   roles.load.registers = roles.math.registers = roles.transform.registers = 0;
   const int groups = warp_groups(schedule);
@@ -58,7 +72,10 @@ void assign_registers(Schedule &schedule) {
   if (multiplying < 2)
     return;
   roles.load.registers = registers_to_copy(schedule, multiplying);
-  roles.transform.registers = roles.transform.groups > 0 ? kMapperRegisters : 0;
+  if (roles.transform.groups > 0)
+    roles.transform.registers = turns_in_ring(gemm)
+                                    ? registers_to_turn(schedule, gemm.tile, multiplying)
+                                    : kMapperRegisters;
   const int rest = launch_registers(schedule) * groups - roles.load.registers -
                    roles.transform.groups * roles.transform.registers;
   roles.math.registers = std::min(kMostMath, rest / multiplying / 8 * 8);
@@ -70,6 +87,9 @@ void assign_roles(const nest::Nest &anchor, Schedule &schedule, const Target &ta
   if (!has_core(schedule) || !is_wgmma(*schedule.core.op))
     return;
   schedule::WarpRoles &roles = schedule.roles;
+  const schedule::Gemm gemm = gemm_of(anchor, schedule);
+  if (turns_in_ring(gemm))
+    roles.transform.groups = std::max(1, roles.transform.groups);
   const bool maps = !schedule.producers.empty() && !has_loading_warps(schedule);
   roles.load.early = copies_early(anchor, schedule);
   // Of windows one is mapped and one multiplied at least; as many again as are copied ahead are for
@@ -89,7 +109,7 @@ void assign_roles(const nest::Nest &anchor, Schedule &schedule, const Target &ta
   schedule.core.k_inner = false;
   // Blocks that run together read the same rows of data.
   schedule.tiles.raster = schedule::Raster::Columns;
-  assign_registers(schedule);
+  assign_registers(gemm, schedule);
 }
 
 } // namespace tilefuse::search
