@@ -46,8 +46,11 @@ constexpr double kLoadCycles = 2;
 constexpr int kShallow = 3;            // buffers
 constexpr double kResultCycles = 5.72; // of a four warps' 128 results at the end of a tile
 constexpr double kLongerStore = 1.4;   // results that leave in boxes
+constexpr double kLongerImage = 4;     // such of an image, some of whose pixels are left out
 constexpr double kLongerNarrow = 3;    // results that leave in less than words
 constexpr double kLongerExchange = 2;  // results that warps exchange
+constexpr double kThreeReaders = 2.2;  // times that reads of three groups take
+constexpr double kFullSums = 256;      // bytes of reads by sums of a work-item that registers hold
 constexpr double kFetchedCycles = 3;   // of such that were fetched ahead
 constexpr double kFittedAhead = 32768; // bytes of a tile whose latency the rate is of
 constexpr double kNotOverlapped = 0.15;
@@ -415,14 +418,23 @@ struct WgmmaModel : GemmModel {
     return std::max(steps * step_cycles(), steps * copies + ahead_cycles());
   }
 
-  // Of operands that post-ops read by tiles, for a four warps' 128 results. Blocks of one tile wait
-  // once, which is in what they take besides.
+  // Of operands that post-ops read by tiles, for a four warps' 128 results. Registers beside the
+  // accumulators hold what of them is under way, less of it the longer elements are, and least where
+  // three groups read at once. Blocks of one tile wait once, which is in what they take besides.
   double operand_cycles() const {
     if (order.persistent == 0)
       return 0;
-    const auto fetched = static_cast<double>(operand_stages > 0 ? ahead_operands(gemm).size() : 0);
+    double fetched = 0, fetched_bytes = 0;
+    for (const schedule::AheadOperand &operand :
+         operand_stages > 0 ? ahead_operands(gemm) : std::vector<schedule::AheadOperand>{}) {
+      fetched += 1;
+      fetched_bytes += static_cast<double>(operand.elem_bytes);
+    }
+    const double sums = static_cast<double>(tile.warp_rows * tile.warp_columns) / kGroupItems;
+    const double bytes = operand_bytes(gemm.nest) - fetched_bytes;
+    const double read = std::max(whole_operands(gemm.nest) - fetched, bytes * sums / kFullSums);
     return fetched * kFetchedCycles +
-           (whole_operands(gemm.nest) - fetched) * rates.operand_read_cycles;
+           read * rates.operand_read_cycles * (tile.warps() > 2 ? kThreeReaders : 1);
   }
 
   // By a work-item at once.
@@ -432,10 +444,11 @@ struct WgmmaModel : GemmModel {
   }
 
   double result_cycles() const {
-    const double longer = gemm.schedule.store == schedule::Store::Tma ? kLongerStore
-                          : exchanges(gemm)                           ? kLongerExchange
-                          : stored_bytes() < kWordBytes               ? kLongerNarrow
-                                                                      : 1;
+    const bool in_boxes = gemm.schedule.store == schedule::Store::Tma;
+    const double longer = in_boxes ? (result_map(gemm).is_im2col() ? kLongerImage : kLongerStore)
+                          : exchanges(gemm)             ? kLongerExchange
+                          : stored_bytes() < kWordBytes ? kLongerNarrow
+                                                        : 1;
     // Each scheduler issues the arithmetic of all groups of a tile, which end it together.
     const double arithmetic = post_slots(gemm.nest) * static_cast<double>(tile.warps());
     const double issued = static_cast<double>(tile.warp_rows * tile.warp_columns) / kGroupItems *
