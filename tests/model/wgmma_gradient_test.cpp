@@ -67,6 +67,30 @@ TEST(WgmmaGradient, WordsAreTurnedInTheRing) {
   }
 }
 
+// A block turns its own copy of what others of its cluster brought, or its part of a tile's steps.
+TEST(WgmmaGradient, WordsAreTurnedInClusters) {
+  int of_clusters = 0, of_parts = 0;
+  for (const By by : {By::Input, By::Filter}) {
+    const nest::Nest nest =
+        gradients({.n = 3, .c = 128, .k = 128, .type = "f32"}, by).front().anchor;
+    std::vector<schedule::Schedule> clusters, parts;
+    for (const schedule::Schedule &each : search::wgmma_schedules(nest, sm90(), true)) {
+      for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}, {2, 2}})
+        if (auto one = search::with_cluster(nest, each, sm90(), rows, columns))
+          clusters.push_back(*std::move(one));
+      schedule::Schedule split = each;
+      split.tiles.split_k = 2;
+      split.tiles.persistent = 0;
+      if (!illegal(nest, split, sm90()))
+        parts.push_back(std::move(split));
+    }
+    of_clusters += check_schedules({nest}, sm90(), clusters, 5);
+    of_parts += check_schedules({nest}, sm90(), parts, 5);
+  }
+  EXPECT_GT(of_clusters, 0);
+  EXPECT_GT(of_parts, 0);
+}
+
 TEST(WgmmaGradient, NothingThatIsTurnedMeetsInABank) {
   for (const By by : {By::Input, By::Filter})
     for (const poly::Group &group : gradients({.h = 5, .c = 64, .k = 64, .type = "f32"}, by)) {
