@@ -334,10 +334,10 @@ TEST(Cuda, PooledProductsCompile) {
 TEST(Cuda, WgmmaOfGradientsCompiles) {
   const Target target = hopper_target();
   std::vector<Package> packages;
-  for (const char *type : {"f16", "bf16"})
+  for (const std::string_view type : {"f16", "bf16", "f32"})
     for (const char *text : kGradients) {
       const poly::Group group{nest::parse_nest(fmt::format(fmt::runtime(text), type))};
-      const auto all = search::wgmma_schedules(group.anchor, target, false);
+      const auto all = search::wgmma_schedules(group.anchor, target, type == "f32");
       ASSERT_GE(all.size(), 10u);
       for (const std::size_t i : testing::sampled(testing::steps(all.size(), 4, packages.size())))
         packages.push_back(make_cuda_emitter()->emit(lower::lower(group, all[i], target), target));

@@ -21,6 +21,8 @@ constexpr std::int64_t kRow = schedule::kPanelBytes / 4;  // elements of a panel
 constexpr std::int64_t kChunks = kRow / kSide;            // of a row
 constexpr int kSquares = kChunks * kChunks / kCoreLanes;  // of a work-item
 constexpr std::int64_t kElems = kSquares * kSide * kSide; // likewise, of a panel
+constexpr std::int64_t kFarPoints = kRow / kSquares;      // of the depth, from square to square
+static_assert(kSquares == 2);
 constexpr std::int64_t kPhase = kChunks; // work-items whose chunks lie in all banks
 
 class TurnedPanels : GemmPart {
@@ -48,7 +50,7 @@ public:
   }
 
 private:
-  using Chunks = std::array<ExprRef, kSquares * kSide>; // of a work-item, square by square
+  using Chunks = std::array<ExprRef, kSide>; // of a square: their elements in a panel
 
   WgmmaTiles &tiles_;
   const WgmmaRing &ring_;
@@ -56,24 +58,28 @@ private:
   const std::size_t together_; // panels that a warp reads before it writes
   const BufferId squares_;
   const bool deals_;               // channels of the filter
-  Chunks from_{}, to_{}, dealt_{}; // their elements in a panel
+  Chunks from_{}, to_{}, dealt_{}; // of the first square
   ExprRef warp_{};
 
   // Work-item i + 8 s has the squares of 4 channels from 4 i and of 4 points of the depth from
   // 4 (i ^ s) on, and of those 16 points away.
   void place(ExprRef item, Stmts &list) {
     const ExprRef along = named(b_, list, "square", b_.mod(item, kPhase));
-    for (int u = 0; u < kSquares; ++u) {
-      const ExprRef other = b_.add(b_.div(item, kPhase), u * (kCoreLanes / kPhase));
-      const ExprRef depth =
-          named(b_, list, "square_depth", b_.scalar(ScalarOp::BitXor, {along, other}));
-      for (int i = 0; i < kSide; ++i) {
-        from_[at(u * kSide + i)] = chunk(b_.add(b_.mul(depth, kSide), i), along, list);
-        to_[at(u * kSide + i)] = chunk(b_.add(b_.mul(along, kSide), i), depth, list);
-        if (deals_)
-          dealt_[at(u * kSide + i)] = chunk(dealt_row(along, i), depth, list);
-      }
+    const ExprRef depth =
+        named(b_, list, "square_depth", b_.scalar(ScalarOp::BitXor, {along, b_.div(item, kPhase)}));
+    for (int i = 0; i < kSide; ++i) {
+      from_[at(i)] = chunk(b_.add(b_.mul(depth, kSide), i), along, list);
+      to_[at(i)] = chunk(b_.add(b_.mul(along, kSide), i), depth, list);
+      if (deals_)
+        dealt_[at(i)] = chunk(dealt_row(along, i), depth, list);
     }
+  }
+
+  // The element of chunk number `i` of all squares in a panel that begins at `first`: a bit tells the
+  // second square's from the first's, so that registers hold the places of one.
+  ExprRef element(ExprRef first, const Chunks &chunks, std::int64_t i, std::int64_t bit) const {
+    const ExprRef of_first = b_.add(first, chunks[at(i % kSide)]);
+    return i < kSide ? of_first : b_.scalar(ScalarOp::BitXor, {of_first, integer(bit)});
   }
 
   // Where a chunk of a row of a panel lies.
@@ -105,21 +111,21 @@ private:
     const auto each = [&](const auto &move) {
       for (std::size_t p = 0; p < panels.size(); ++p) {
         Stmts moves;
-        for (std::size_t i = 0; i < from_.size(); ++i)
-          moves.push_back(move(panels[p], p, static_cast<std::int64_t>(i)));
+        for (std::int64_t i = 0; i < kSquares * kSide; ++i)
+          moves.push_back(move(panels[p], p, i));
         const StmtRef all = b_.block(std::move(moves));
         list.push_back(panels[p].exists == nullptr ? all : b_.branch(panels[p].exists, all));
       }
     };
     const auto squares = [](std::size_t p) { return static_cast<std::int64_t>(p) * kElems; };
     each([&](const Panel &panel, std::size_t p, std::int64_t i) {
-      const ExprRef chunk = b_.load(panel.tile, b_.add(panel.first, from_[at(i)]), kSide);
-      return b_.store(squares_, squares(p) + i * kSide, chunk);
+      const ExprRef from = element(panel.first, from_, i, kFarPoints * kRow);
+      return b_.store(squares_, squares(p) + i * kSide, b_.load(panel.tile, from, kSide));
     });
     list.push_back(b_.barrier({.items = kernel::kWarpItems}));
     each([&](const Panel &panel, std::size_t p, std::int64_t i) {
       const std::int64_t first = squares(p) + i / kSide * kSide * kSide + i % kSide;
-      return b_.store(panel.tile, b_.add(panel.first, (*panel.to)[at(i)]),
+      return b_.store(panel.tile, element(panel.first, *panel.to, i, kFarPoints),
                       b_.load(squares_, first, kSide, kSide));
     });
     return b_.block(std::move(list));
