@@ -97,12 +97,12 @@ private:
                   i / schedule::kPairs * schedule::kHalfRows + i % schedule::kPairs);
   }
 
-  // A warp's panel; null: it always has it.
+  // A panel that a warp turns.
   struct Panel {
     BufferId tile{};
-    const Chunks *to = nullptr;
-    ExprRef first{};
-    ExprRef exists{};
+    const Chunks *to = nullptr; // where its chunks go
+    ExprRef first{};            // its first element
+    ExprRef exists{};           // null: every warp has one
   };
 
   // Panels are read whole before any of them is written.
@@ -131,7 +131,8 @@ private:
     return b_.block(std::move(list));
   }
 
-  // Appends this warp's panels of an input, dealt out from the warp on that number `before` % 4 is.
+  // Appends this warp's panels of an input. Warps take panels in turn; `before` have been dealt out, of
+  // the other input.
   void add_panels(int input, std::int64_t before, std::vector<Panel> &panels, Stmts &list) const {
     const std::int64_t warps = schedule::kGroupWarps;
     const std::int64_t count = ring_.elems(input) / (kRow * kRow);

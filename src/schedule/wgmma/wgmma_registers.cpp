@@ -50,12 +50,19 @@ int launch_registers(const Schedule &schedule) {
   return kLaunchRegisters / warp_groups(schedule) / kUnit * kUnit;
 }
 
-int panels_together(const Schedule &schedule) {
+int registers_of_panels(int panels) {
   constexpr int kElements = 32;
   constexpr int kBeside = 40; // where they lie, and the ring
+  return kBeside + kElements * panels;
+}
+
+int panels_together(const Schedule &schedule) {
   const int registers = schedule.roles.transform.registers;
   const int given = registers > 0 ? registers : launch_registers(schedule);
-  return std::max(1, (given - kBeside) / kElements);
+  int panels = 1;
+  while (registers_of_panels(panels + 1) <= given)
+    ++panels;
+  return panels;
 }
 
 bool can_copy_early(const Gemm &gemm) {

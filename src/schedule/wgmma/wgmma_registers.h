@@ -18,8 +18,9 @@ int warp_groups(const Schedule &schedule);
 // What the launch gives each work-item.
 int launch_registers(const Schedule &schedule);
 
-// Panels of turned tiles that a warp of the transform role reads before it writes them: as many as its
-// registers hold, 32 elements of a work-item each.
+// Registers of a work-item that turns so many panels at a time (lower/wgmma/wgmma_transform.h), of
+// which it has 32 elements each; and how many a schedule's transform role has registers for, 1 at least.
+int registers_of_panels(int panels);
 int panels_together(const Schedule &schedule);
 
 // Whether the filter is known at load time and copied step by step, so that its first steps can be

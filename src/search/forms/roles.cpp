@@ -2,7 +2,6 @@
 #include "search/forms/roles.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/divide.h"
 #include "schedule/blocks.h"
@@ -16,7 +15,7 @@ namespace {
 using schedule::Schedule;
 
 constexpr int kMapperRegisters = 112;
-constexpr std::array kTurnerRegisters = {136, 104, 72}; // of 3, 2, 1 panels at a time
+constexpr int kMostPanels = 3;    // that a warp turns at a time
 constexpr int kEndRegisters = 56; // of warps that multiply, beside accumulators, at a tile's end
 constexpr int kCopyingMapperRegisters = 128;
 constexpr int kGatherRegisters = 104;
@@ -58,9 +57,14 @@ int registers_to_turn(const Schedule &schedule, const schedule::CoreTile &tile, 
       launch_registers(schedule) * warp_groups(schedule) - schedule.roles.load.registers;
   const int sums =
       static_cast<int>(tile.warp_rows * tile.warp_columns / schedule::kGroupItems) + kEndRegisters;
-  return *std::find_if(kTurnerRegisters.begin(), kTurnerRegisters.end() - 1, [&](int each) {
-    return schedule.roles.transform.groups * each + multiplying * sums <= all;
-  });
+  const auto fits = [&](int panels) {
+    const int turning = schedule.roles.transform.groups * schedule::registers_of_panels(panels);
+    return turning + multiplying * sums <= all;
+  };
+  int panels = kMostPanels;
+  while (panels > 1 && !fits(panels))
+    --panels;
+  return schedule::registers_of_panels(panels);
 }
 
 // Where one group multiplies, all have what the launch gives.
