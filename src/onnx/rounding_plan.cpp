@@ -31,6 +31,7 @@ constexpr int kAll = -1;
 
 constexpr Row kRows[] = {
     {"Add", Kind::Joins, kAll},
+    {"Sum", Kind::Joins, kAll},
     {"AveragePool", Kind::Joins},
     {"GlobalAveragePool", Kind::Joins},
     {"Concat", Kind::Moves, kAll},

@@ -2,9 +2,9 @@
 // Which values of an f32 model are rounded to 8-bit integers (quantize.h), by name.
 //
 // Products of data and stored weights (Conv, ConvTranspose, Gemm, MatMul) read rounded data. So do,
-// backwards from there, Add and average pools, and what only moves values (pools by maximum, views,
-// concatenations …), whose operands and results share a scale. Other operators stay between, in
-// f32.
+// backwards from there, Add, Sum and average pools, and what only moves values (pools by maximum,
+// views, concatenations …), whose operands and results share a scale. Other operators stay between,
+// in f32.
 #pragma once
 
 #include <map>

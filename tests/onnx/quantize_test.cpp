@@ -19,7 +19,7 @@ using Names = std::vector<std::string>;
 using Values = std::map<std::string, program::HostTensor>;
 
 // x -> Conv -> Relu -> MaxPool -> Conv, and the pool's result added to it -> Conv -> y.
-ModelBuilder network(std::int64_t opset = 13) {
+ModelBuilder network(std::int64_t opset = 13, const char *addition = "Add") {
   ModelBuilder model(opset);
   model.input("x", {1, 2, 6, 6})
       .initializer(float_tensor("w", {3, 2, 3, 3}))
@@ -29,7 +29,7 @@ ModelBuilder network(std::int64_t opset = 13) {
       .node("Relu", {"c"}, {"r"})
       .node("MaxPool", {"r"}, {"p"}, {attribute("kernel_shape", Dims{2, 2})})
       .node("Conv", {"p", "v"}, {"d"})
-      .node("Add", {"d", "p"}, {"s"})
+      .node(addition, {"d", "p"}, {"s"})
       .node("Relu", {"s"}, {"t"})
       .node("Conv", {"t", "v"}, {"y"})
       .output("y");
@@ -77,6 +77,15 @@ TEST(Quantize, rounds_what_products_and_sums_read) {
   EXPECT_EQ(plan.scale_of.at("p"), plan.scale_of.at("r"));
   EXPECT_NE(plan.scale_of.at("d"), plan.scale_of.at("r"));
   EXPECT_EQ(plan.scale_of.count("c"), 0);
+}
+
+TEST(Quantize, rounds_what_a_sum_reads_as_what_an_addition_does) {
+  const auto plan_of = [](const char *addition) {
+    ModelBuilder model = network(13, addition);
+    return plan_rounding(model.proto, {});
+  };
+  EXPECT_EQ(plan_of("Sum").values, plan_of("Add").values);
+  EXPECT_EQ(plan_of("Sum").scale_of, plan_of("Add").scale_of);
 }
 
 TEST(Quantize, scales_data_by_its_range_and_weights_by_channel) {
