@@ -20,6 +20,13 @@ std::string extents(const nest::Nest &nest, Ids<nest::IndexId> indices) {
   return text;
 }
 
+std::string ahead(const schedule::Pipe &extra) {
+  if (extra.stages == 0)
+    return "";
+  return fmt::format("_ahead{}", extra.stages) +
+         (extra.epi_n == 0 ? "" : fmt::format("n{}", extra.epi_n));
+}
+
 std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
   if (schedule::has_core(schedule)) {
     const schedule::Gemm gemm = gemm_of(nest, schedule);
@@ -29,8 +36,7 @@ std::string steps(const nest::Nest &nest, const schedule::Schedule &schedule) {
         "{}x{}x{}_{}{}{}{}{}{}{}{}{}{}{}", tile.rows, tile.columns, tile.depth,
         step_stages(schedule), schedule.roles.math.instances > 1 ? "_turns" : "",
         is_boxed ? "_box" : "", schedule.core.swap_ab ? "_swapped" : "",
-        schedule.store == schedule::Store::Tma ? "_store" : "",
-        schedule.extra.stages == 0 ? "" : fmt::format("_ahead{}", schedule.extra.stages),
+        schedule.store == schedule::Store::Tma ? "_store" : "", ahead(schedule.extra),
         has_loading_warps(schedule) ? "_gather" : "",
         halo_stages(schedule) == 0 ? "" : fmt::format("_window{}", halo_stages(schedule)),
         has_resident(schedule) ? "_kept" : "",

@@ -103,11 +103,15 @@ std::string core_layouts(const poly::Group &group, const Schedule &schedule) {
       text += input_text(gemm, buffers, k);
   }
   if (!nest.extras.empty())
-    text += schedule.extra.stages == 0 ? "what post-ops read: in place\n"
-                                       : fmt::format("what post-ops read: {} into {}, {} bytes\n",
-                                                     copied_by(schedule.extra.engine),
-                                                     counted(schedule.extra.stages, "buffer"),
-                                                     bytes_of(buffers, LocalUse::Operand));
+    text += schedule.extra.stages == 0
+                ? "what post-ops read: in place\n"
+                : fmt::format("what post-ops read: {} into {}{}, {} bytes\n",
+                              copied_by(schedule.extra.engine),
+                              counted(schedule.extra.stages, "buffer"),
+                              schedule.extra.epi_n == 0
+                                  ? std::string()
+                                  : fmt::format(" of {} columns", schedule.extra.epi_n),
+                              bytes_of(buffers, LocalUse::Operand));
   return text + result_text(schedule.store);
 }
 

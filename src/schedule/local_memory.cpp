@@ -110,8 +110,7 @@ void add_barriers(const Gemm &gemm, const Fed &fed, Buffers &list) {
         of_ring(halo_stages(gemm.schedule), has_feeds));
   if (gemm.schedule.extra.stages > 0)
     add(LocalUse::OperandBarriers, "ahead_barriers",
-        std::max(gemm.schedule.roles.math.instances, gemm.schedule.extra.stages) +
-            gemm.schedule.extra.stages);
+        ahead_ring(gemm).full + ahead_ring(gemm).stages);
   if (gemm.schedule.tiles.split_k > 1) {
     const std::int64_t clusters = core_blocks(gemm) / gemm.schedule.tiles.cluster();
     const bool is_repeated = tile_grid(gemm).clusters() > clusters;
@@ -135,7 +134,7 @@ void add_results(const Gemm &gemm, Buffers &list) {
                     .number = operand.extra,
                     .name = fmt::format("ahead_{}", operand.extra),
                     .type = type_of(gemm.nest, gemm.nest.extras[at(operand.extra)]),
-                    .elems = gemm.schedule.extra.stages * gemm.tile.rows * gemm.tile.columns});
+                    .elems = ahead_ring(gemm).stages * ahead_ring(gemm).elems});
   if (gemm.schedule.tiles.split_k > 1)
     list.push_back({.use = LocalUse::Parts,
                     .name = "parts",

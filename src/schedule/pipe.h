@@ -7,12 +7,13 @@
 //   pipe   0 halo tma stages 3                    windows of all taps, by tensor copies
 //   pipe   1 step_halo tma stages 4               a step's rows, and those its taps read beside
 //   pipe   1 resident tma                         the whole filter, copied once
-//   pipe   extra tma stages 2                     what post-ops read, before it is needed
+//   pipe   extra tma stages 4 epi_n 32            what post-ops read, before it is needed
 //
 // `stage` is a pipe of the nests that work-items or vectors compute (schedule.h), `pipe` one of a
 // matrix instruction (mma/core.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include "base/words.h"
@@ -47,6 +48,8 @@ struct Pipe {
   Footprint footprint = Footprint::Step;
   Engine engine = Engine::Items;
   int stages = 1; // buffers; of what post-ops read: 0 where it is read in place
+  // Of what post-ops read: columns of a buffer's epilogue tile (wgmma/wgmma_panels.h); 0: all.
+  std::int64_t epi_n = 0;
   Layout layout = Layout::Plain;
   // The chunked index in whose chunk loop the buffer is filled; none: once per block.
   std::optional<IndexId> at = std::nullopt;

@@ -55,13 +55,14 @@ std::string core_text(const Core &core) {
   return text + (core.k_inner ? " k_inner" : "");
 }
 
-// "halo tma stages 3".
+// "halo tma stages 3", "tma stages 4 epi_n 32".
 std::string pipe_text(const Pipe &pipe) {
   std::string text;
   if (pipe.footprint != Footprint::Step)
     text += fmt::format(" {}", kFootprints[pipe.footprint]);
   text += fmt::format(" {}", kEngines[pipe.engine]);
-  return text + fmt::format(" stages {}", pipe.stages);
+  text += fmt::format(" stages {}", pipe.stages);
+  return pipe.epi_n == 0 ? text : fmt::format("{} epi_n {}", text, pipe.epi_n);
 }
 
 std::string load_text(const LoadRole &load) {

@@ -214,13 +214,15 @@ void Parser::dot() {
                 scanner_.where(token));
 }
 
-// "pipe 0 halo tma stages 3", "pipe extra tma stages 2".
+// "pipe 0 halo tma stages 3", "pipe extra tma stages 4 epi_n 32".
 void Parser::pipe() {
   Pipe &pipe = scanner_.accept("extra") ? schedule_.extra : schedule_.pipes[input()];
   for (const Footprint footprint : {Footprint::Halo, Footprint::StepHalo, Footprint::Resident})
     if (scanner_.accept(kFootprints[footprint]))
       pipe.footprint = footprint;
   engine(pipe);
+  if (&pipe == &schedule_.extra && scanner_.accept("epi_n"))
+    pipe.epi_n = parse_count(scanner_, "columns of an epilogue tile");
 }
 
 // "role load registers 40 early lead 2", "role transform groups 1 registers 112 select", "role

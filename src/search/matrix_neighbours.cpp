@@ -33,6 +33,7 @@ using schedule::Store;
 constexpr int kTries = 60;
 constexpr std::int64_t kMostStages = 10;
 constexpr std::int64_t kMostWindows = 4;
+constexpr std::int64_t kMostExtra = 4; // buffers of what post-ops read
 
 // A schedule that is changed, and what its axes ask of it.
 struct Change {
@@ -147,9 +148,12 @@ void change_footprints(Change &of) {
   fit_stages(of.nest, of.schedule, of.target);
 }
 
+// Through more buffers the less each holds.
 void change_extra(Change &of) {
-  const auto stages = static_cast<int>(of.random.between(0, 2 * of.schedule.roles.math.instances));
+  const auto stages = static_cast<int>(of.random.between(0, kMostExtra));
   of.schedule.extra = {.engine = stages == 0 ? Engine::Items : Engine::Tma, .stages = stages};
+  if (stages > 0)
+    of.schedule.extra.epi_n = of.random.of<std::int64_t>({0, 0, 16, 32, 64});
 }
 
 void change_store(Change &of) {
@@ -160,7 +164,7 @@ void change_store(Change &of) {
 void change_instances(Change &of) {
   int &instances = of.schedule.roles.math.instances;
   instances = 3 - instances;
-  if (of.schedule.extra.stages > 1)
+  if (of.schedule.extra.stages > 1 && of.schedule.extra.epi_n == 0)
     of.schedule.extra.stages = instances;
 }
 

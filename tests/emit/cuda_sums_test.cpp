@@ -99,6 +99,32 @@ constexpr std::array kGradientSchedules = {R"(schedule wgmma_store workitem
   role   math pingpong 2 registers 224
   order  persistent 132
   store  tma
+)",
+                                           R"(schedule wgmma_store workitem
+  tile   p:1 c:128
+  vec    c:2
+  wgmma  m64n128k16.f16.f32 m 128 warpgroups 1 1
+  loop   p c m
+  pipe   0 tma stages 3
+  pipe   1 tma stages 3
+  pipe   extra tma stages 3 epi_n 32
+  role   load registers 56
+  role   math pingpong 2 registers 224
+  order  persistent 132
+  store  tma
+)",
+                                           R"(schedule wgmma_store workitem
+  tile   p:1 c:128
+  vec    c:2
+  wgmma  m64n128k16.f16.f32 m 128 warpgroups 2 1
+  loop   p c m
+  pipe   0 tma stages 3
+  pipe   1 tma stages 3
+  pipe   extra tma stages 2 epi_n 64
+  role   load registers 56
+  role   math registers 224
+  order  persistent 132 cluster 2 1
+  store  tma
 )"};
 
 // The same of taps, in windows and swapped.
@@ -168,7 +194,7 @@ TEST(CudaSums, OfInputGradientsCompile) {
   std::vector<Package> packages = compiled(kGradient, kGradientSchedules);
   for (Package &package : compiled(kTapGradient, kTapSchedules))
     packages.push_back(std::move(package));
-  ASSERT_EQ(packages.size(), 2U);
+  ASSERT_EQ(packages.size(), 4U);
   expect_clean(packages, std::array{"sm_90a"});
 }
 

@@ -149,10 +149,24 @@ poly::Group with_sums(const nest::Nest &conv, const nest::Nest &partial, int res
 // What makes kernels differ.
 auto form_of(const schedule::Gemm &gemm) {
   const schedule::Schedule &s = gemm.schedule;
-  return std::tuple(
-      s.core.swap_ab, s.core.warp_rows, s.core.warp_columns, s.roles.math.instances, has_box(gemm),
-      s.tiles.persistent > 0, s.tiles.cluster(), gemm.tile.warp_rows > 64, gemm.tile.columns > 64,
-      s.splits[gemm.roles.channel].vec, s.store == schedule::Store::Tma, s.extra.stages);
+  return std::tuple(s.core.swap_ab, s.core.warp_rows, s.core.warp_columns, s.roles.math.instances,
+                    has_box(gemm), s.tiles.persistent > 0, s.tiles.cluster(),
+                    gemm.tile.warp_rows > 64, gemm.tile.columns > 64,
+                    s.splits[gemm.roles.channel].vec, s.store == schedule::Store::Tma,
+                    s.extra.stages, s.extra.epi_n);
+}
+
+// What search has, and the same by epilogue tiles of some columns.
+std::vector<schedule::Schedule> schedules_of(const nest::Nest &conv, const Target &target) {
+  std::vector<schedule::Schedule> all = search::tile_sum_schedules(conv, target);
+  for (std::size_t i = 0, count = all.size(); i < count; ++i)
+    for (const std::int64_t columns : {16, 32})
+      if (all[i].extra.stages > 0) {
+        schedule::Schedule each = all[i];
+        each.extra.epi_n = columns;
+        all.push_back(std::move(each));
+      }
+  return all;
 }
 
 int check_forms(const nest::Nest &plain, const nest::Nest &sum, int result) {
@@ -164,7 +178,7 @@ int check_forms(const nest::Nest &plain, const nest::Nest &sum, int result) {
     if (sum.inputs[k].slot == taken[0])
       beside = k;
   std::map<decltype(form_of(std::declval<schedule::Gemm>())), bool> seen;
-  for (const schedule::Schedule &schedule : search::tile_sum_schedules(conv, target)) {
+  for (const schedule::Schedule &schedule : schedules_of(conv, target)) {
     const schedule::Gemm gemm = gemm_of(conv, schedule);
     const std::optional<nest::SplitNests> parts = tile_parts(gemm, sum, result);
     if (!parts || seen.count(form_of(gemm)) > 0)

@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+#include <tuple>
+
 #include "kernel/text/text.h"
 #include "lower/pipeline.h"
 #include "model/core_cases.h"
@@ -70,6 +74,21 @@ std::vector<Schedule> ahead_of(const poly::Group &group) {
   return all;
 }
 
+// The same by epilogue tiles of some columns, through as many buffers as are legal of some.
+std::vector<Schedule> in_pieces(const poly::Group &group, const std::vector<Schedule> &all) {
+  std::vector<Schedule> found;
+  for (Schedule each : all)
+    for (const std::int64_t columns : {16, 32, 64})
+      for (const int stages : {1, 2, 3, 4, 8}) {
+        each.extra.epi_n = columns;
+        each.extra.stages = stages;
+        set_step_stages(each, std::min(3, step_stages(each)));
+        if (!schedule::illegal(group.anchor, each, target()))
+          found.push_back(each);
+      }
+  return found;
+}
+
 const std::vector<Residual> kProblems = {
     {},
     {.images = 3, .size = 11, .c = 32, .k = 128},
@@ -90,6 +109,59 @@ TEST(WgmmaAhead, ResultsAreExact) {
   for (const Residual &problem : kProblems) {
     const poly::Group group = group_of(problem);
     EXPECT_GT(check_schedules(group, target(), ahead_of(group), 9), 0) << to_text(group.anchor);
+  }
+}
+
+TEST(WgmmaAhead, PiecesAreExact) {
+  std::set<std::tuple<int, std::int64_t, int>> seen;
+  for (const Residual &problem : kProblems) {
+    const poly::Group group = group_of(problem);
+    const std::vector<Schedule> all = in_pieces(group, ahead_of(group));
+    for (const Schedule &each : all)
+      seen.emplace(each.roles.math.instances, each.extra.epi_n, each.extra.stages);
+    EXPECT_GT(check_schedules(group, target(), all, 29), 0) << to_text(group.anchor);
+  }
+  EXPECT_GT(seen.size(), 25u);
+}
+
+// A product of rows that each add two operands.
+poly::Group two_operands(int rows) {
+  return {nest::parse_nest(fmt::format(R"(nest gemm {{
+  index y {0}, m 64 | c 64
+  slot 0 f16 {1}, 1 f16 4096, 2 f16 {1}, 3 f16 {1}, 4 f16 {1}
+  acc f32 = sum mul
+  in 0 + 0 [y:{0}*64, c:64*1]
+  in 1 + 0 const [m:64*64, c:64*1]
+  out 2 + 0 [y:{0}*64, m:64*1]
+  extra 3 + 0 [y:{0}*64, m:64*1]
+  extra 4 + 0 [y:{0}*64, m:64*1]
+  post f16(acc * f32($0) + f32($1))
+}})",
+                                       rows, 64 * rows))};
+}
+
+// A kernel in whose text any one of the lines with these words is missing is found to be wrong.
+void expect_needed(const KernelCase &drawn, const std::string &words) {
+  const Reference reference(drawn);
+  const std::string text = to_text(lower::lower(drawn.group, drawn.schedule, drawn.target));
+  int lines = 0;
+  for (std::size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
+    const std::size_t begin = text.rfind('\n', at) + 1, end = text.find('\n', at);
+    const std::string line = text.substr(begin, end - begin);
+    ++lines;
+    const kernel::Kernel faulty =
+        kernel::parse_kernel(text.substr(0, begin) + text.substr(end + 1));
+    EXPECT_TRUE(check_kernel(reference, faulty, "")) << line << to_text(drawn);
+  }
+  EXPECT_GE(lines, 4) << text;
+}
+
+TEST(WgmmaAhead, WaitsForPiecesAreNeeded) {
+  const poly::Group group = two_operands(1200); // five tiles or more
+  for (Schedule each : testing::sampled(in_pieces(group, ahead_of(group)))) {
+    each.tiles.persistent = each.tiles.cluster();
+    const KernelCase drawn{.group = group, .schedule = each, .target = target(), .seed = 5};
+    expect_needed(drawn, "mbarrier_wait ahead_barriers");
   }
 }
 
@@ -117,6 +189,7 @@ TEST(WgmmaAhead, ClustersAreExact) {
       if (auto on_cluster = search::with_cluster(group.anchor, schedule, target(), rows, columns))
         found.push_back(*std::move(on_cluster));
   EXPECT_GT(check_schedules(group, target(), found, 8), 0);
+  EXPECT_GT(check_schedules(group, target(), in_pieces(group, found), 8), 0);
 }
 
 // Boxes of pixels, windows, swapped operands.
@@ -131,26 +204,20 @@ TEST(WgmmaAhead, OtherTilesAreExact) {
 }
 
 TEST(WgmmaAhead, SeveralOperandsAreFetched) {
-  const poly::Group group{nest::parse_nest(R"(nest gemm {
-  index y 300, m 64 | c 64
-  slot 0 f16 19200, 1 f16 4096, 2 f16 19200, 3 f16 19200, 4 f16 19200
-  acc f32 = sum mul
-  in 0 + 0 [y:300*64, c:64*1]
-  in 1 + 0 const [m:64*64, c:64*1]
-  out 2 + 0 [y:300*64, m:64*1]
-  extra 3 + 0 [y:300*64, m:64*1]
-  extra 4 + 0 [y:300*64, m:64*1]
-  post f16(acc * f32($0) + f32($1))
-})")};
+  const poly::Group group = two_operands(300);
   const std::vector<Schedule> all = ahead_of(group);
   EXPECT_EQ(ahead_operands(schedule::gemm_of(group.anchor, all.at(0))).size(), 2u);
   EXPECT_GT(check_schedules(group, target(), all, 4), 0);
+  EXPECT_GT(check_schedules(group, target(), in_pieces(group, all), 4), 0);
 }
 
 TEST(WgmmaAhead, ReadsMeetInNoBank) {
   for (const Residual &problem : {Residual{.k = 128}, Residual{.k = 128, .turned = true}}) {
     const poly::Group group = group_of(problem);
-    for (const Schedule &schedule : testing::sampled(ahead_of(group)))
+    std::vector<Schedule> all = ahead_of(group);
+    const std::vector<Schedule> pieces = in_pieces(group, all);
+    all.insert(all.end(), pieces.begin(), pieces.end());
+    for (const Schedule &schedule : testing::sampled(all))
       EXPECT_EQ(bank_conflicts(counts_of(group, schedule, target())).find("ahead"),
                 std::string::npos)
           << to_text(group.anchor, schedule);
@@ -159,7 +226,10 @@ TEST(WgmmaAhead, ReadsMeetInNoBank) {
 
 TEST(WgmmaAhead, TextsReadBack) {
   const poly::Group group = group_of({});
-  for (const Schedule &schedule : ahead_of(group)) {
+  std::vector<Schedule> all = ahead_of(group);
+  const std::vector<Schedule> pieces = in_pieces(group, all);
+  all.insert(all.end(), pieces.begin(), pieces.end());
+  for (const Schedule &schedule : all) {
     const std::string text = to_text(lower::lower(group, schedule, target()));
     EXPECT_EQ(to_text(kernel::parse_kernel(text)), text);
     const std::string written = to_text(group.anchor, schedule);
@@ -184,6 +254,8 @@ TEST(WgmmaAhead, RefusalsSayWhy) {
   EXPECT_EQ(refusal(group_of({.k = 128, .extra = "f32"}), as_it_is), none);
   EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { each.extra.stages = 3; }),
             "extra.stages is 3; it needs 0 to 2");
+  EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { each.extra.epi_n = 24; }),
+            "extra.epi_n is 24; it needs 0 to 64, in units of 32");
   EXPECT_EQ(refusal(group_of({.k = 128}), [](Schedule &each) { set_step_stages(each, 6); }),
             "staging needs 362496 bytes per block, the target has 232448");
 }

@@ -134,6 +134,8 @@ TEST(ScheduleText, MatrixInstructions) {
   EXPECT_EQ(of(" k_inner").core.k_inner, true);
   EXPECT_EQ(of("", "  pipe   extra tma stages 2\n").extra,
             (schedule::Pipe{.engine = Tma, .stages = 2}));
+  EXPECT_EQ(of("", "  pipe   extra tma stages 4 epi_n 32\n").extra,
+            (schedule::Pipe{.engine = Tma, .stages = 4, .epi_n = 32}));
   EXPECT_EQ(of("", "  role   load registers 40 early lead 2\n").roles.load,
             (schedule::LoadRole{.registers = 40, .early = true, .lead = 2}));
   EXPECT_EQ(of("", "  role   transform groups 1 registers 112 select\n").roles.transform,
@@ -240,6 +242,7 @@ std::vector<Wrong> wrong_texts() {
       {mma + "m 1 warps 1 x", "expected warps over the columns, got 'x'"},
       {below("pipe 2 tma"), "the nest has no input 2"},
       {below("role x"), "expected 'math', got 'x'"},
+      {below("pipe extra tma epi_n x"), "expected columns of an epilogue tile, got 'x'"},
       {below("role load lead x"), "expected copies begun ahead, got 'x'"},
       {below("role load registers 256"), "256 for registers of a work-item; need 0 to 255"},
       {below("role math pingpong x"), "expected groups that take tiles in turn, got 'x'"},

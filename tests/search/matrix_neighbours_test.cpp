@@ -51,6 +51,7 @@ std::map<std::string, Axis> axes() {
       {"halo beside steps",
        [](const Schedule &s) { return halo_stages(s) > 0 && !has_resident(s); }},
       {"extra", [](const Schedule &s) { return s.extra.stages > 0; }},
+      {"epi_n", [](const Schedule &s) { return s.extra.epi_n > 0; }},
       {"store", [](const Schedule &s) { return s.store == schedule::Store::Tma; }},
       {"pingpong", [](const Schedule &s) { return s.roles.math.instances == 2; }},
       {"cluster_m", [](const Schedule &s) { return s.tiles.cluster_m > 1; }},

@@ -51,14 +51,10 @@ public:
       give_ = named(b_, list, "box_row", b_.div(item, kRowItems));
       along_ = named(b_, list, "box_column", b_.mul(b_.mod(item, kRowItems), vec_));
     }
-    if (cx_.schedule.core.swap_ab) {
+    if (cx_.schedule.core.swap_ab)
       pair_ = register_buffer(b_, "pair", b_.kernel()[end_.acc].type, 2);
-      for (std::int64_t number = 0; number < end_.tile.warp_rows / 4; ++number)
-        store_pixel(number, list);
-      return b_.block(std::move(list));
-    }
-    for (std::int64_t block = 0; block < end_.tile.warp_rows / unit_; ++block)
-      store_block(block, list);
+    for (std::int64_t piece = 0; piece < end_.pieces(); ++piece)
+      store_piece(piece, list);
     return b_.block(std::move(list));
   }
 
@@ -350,19 +346,37 @@ private:
       });
   }
 
-  void store_block(std::int64_t block, Stmts &list) {
+  void store_block(std::int64_t block, std::int64_t piece, Stmts &list) {
+    const std::int64_t columns = end_.tile.warp_columns / end_.pieces();
+    const std::int64_t runs = columns / (4 * vec_);
     const std::int64_t across = exchange_.columns > 0   ? exchange_.columns
                                 : end_.boxes != nullptr ? end_.boxes->columns()
-                                                        : end_.tile.warp_columns;
-    for (std::int64_t p = 0; p < end_.tile.warp_columns / across; ++p) {
+                                                        : columns;
+    const std::int64_t panels = columns / across;
+    for (std::int64_t p = piece * panels; p < (piece + 1) * panels; ++p) {
       if (exchange_.columns > 0)
         exchange_panel(block, p, list);
       else if (end_.boxes != nullptr)
         fill_box(block, p, list);
       else
         for (std::int64_t half = 0; half < end_.halves; ++half)
-          store_row(block, half, 0, end_.tile.warp_columns / (4 * vec_), list);
+          store_row(block, half, piece * runs, runs, list);
     }
+  }
+
+  // The next of the columns that are fetched together.
+  void store_piece(std::int64_t piece, Stmts &list) {
+    if (piece > 0)
+      list.push_back(end_.ahead->next(piece - 1));
+    if (end_.ahead != nullptr)
+      end_.ahead->open(piece, list);
+    const bool swapped = cx_.schedule.core.swap_ab;
+    for (std::int64_t number = 0; swapped && number < end_.tile.warp_rows / 4; ++number)
+      store_pixel(number, list);
+    for (std::int64_t block = 0; !swapped && block < end_.tile.warp_rows / unit_; ++block)
+      store_block(block, piece, list);
+    if (end_.sums != nullptr)
+      list.push_back(end_.sums(piece));
   }
 };
 

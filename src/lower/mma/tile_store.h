@@ -11,6 +11,8 @@
 // work-item takes runs from there.
 #pragma once
 
+#include <functional>
+
 #include "lower/context.h"
 #include "lower/wgmma/wgmma_panels.h"
 #include "lower/wgmma/wgmma_tiles.h"
@@ -35,6 +37,10 @@ struct TileEnd {
   // Whether accumulators then hold what has been stored, for those who add it up; not where warps
   // exchange results.
   bool keeps = false;
+  // Behind the stores of each piece of the tile, of `pieces`: its columns, of each group's, while
+  // the operands fetched for it are there.
+  std::function<StmtRef(std::int64_t piece)> sums = nullptr;
+  std::int64_t pieces() const { return ahead == nullptr ? 1 : ahead->pieces(); }
 };
 
 StmtRef store_tile(Context &context, const TileEnd &end);

@@ -273,26 +273,28 @@ private:
       list.push_back(join_.join(acc_));
       tiles_.take_apart(tile, list); // no sooner: accumulators leave few registers
       const ExprRef warp = b_.sub(b_.div(b_.lane(), kCoreLanes), schedule::kGroupWarps);
-      const TileEnd tile_end{
-          .tile = join_.slice(),
-          .acc = acc_,
-          .warp = warp,
-          .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
-          .first_column = b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
-          .tiles = &tiles_,
-          .boxes = boxes_ ? &*boxes_ : nullptr,
-          .ahead = ahead_ ? &*ahead_ : nullptr,
-          .turn = turn,
-          .tile_row = group_row_,
-          .tile_column = group_column_,
-          .halves = join_.halves(),
-          .keeps = !cx_.members.group.sums.empty() && keeps_results(cx_.gemm())};
+      TileEnd tile_end{.tile = join_.slice(),
+                       .acc = acc_,
+                       .warp = warp,
+                       .first_row = b_.add(b_.add(tiles_.first_row(), group_row_), join_.row()),
+                       .first_column =
+                           b_.add(b_.add(tiles_.first_column(), group_column_), join_.column()),
+                       .tiles = &tiles_,
+                       .boxes = boxes_ ? &*boxes_ : nullptr,
+                       .ahead = ahead_ ? &*ahead_ : nullptr,
+                       .turn = turn,
+                       .tile_row = group_row_,
+                       .tile_column = group_column_,
+                       .halves = join_.halves(),
+                       .keeps = !cx_.members.group.sums.empty() && keeps_results(cx_.gemm())};
       const Positions at_tile = cx_.origin;
+      TileSums sums(cx_, tile_end);
+      tile_end.sums = [&](std::int64_t piece) { return sums.add(piece); };
       const StmtRef results = store_tile(cx_, tile_end);
       cx_.origin = at_tile;
-      const StmtRef sums = sum_wgmma_tile(cx_, tile_end);
-      list.push_back(b_.branch(tiles_.exists(), b_.block({results, sums})));
-      list.push_back(ahead_ ? ahead_->let_go() : nullptr);
+      const StmtRef stored = b_.block({results, sums.join()});
+      list.push_back(b_.branch(tiles_.exists(), stored, ahead_ ? ahead_->pass() : nullptr));
+      list.push_back(ahead_ ? ahead_->end() : nullptr);
     }));
     if (boxes_)
       all.push_back(boxes_->end());

@@ -62,8 +62,7 @@ StmtRef ResultBoxes::end() {
 using kernel::MbarrierOp;
 
 WgmmaAhead::WgmmaAhead(Context &cx)
-    : GemmPart(cx), turns_(cx.schedule.roles.math.instances), buffers_(cx.schedule.extra.stages),
-      slots_(std::max(turns_, buffers_)) {
+    : GemmPart(cx), ring_(ahead_ring(cx.gemm())), turns_(cx.schedule.roles.math.instances) {
   for (const schedule::AheadOperand &operand : ahead_operands(cx.gemm())) {
     const kernel::MapId map = declare_map(cx, operand, fmt::format("ahead_map_{}", operand.extra),
                                           cx.slot_buffers[cx.nest.extras[at(operand.extra)].slot],
@@ -75,52 +74,61 @@ WgmmaAhead::WgmmaAhead(Context &cx)
   place_ = register_buffer(b_, "ahead_place", {DType::I32, 1}, 1);
 }
 
-ExprRef WgmmaAhead::buffer_of(ExprRef slot) const { return buffers_ == 1 ? b_.integer(0) : slot; }
-
-kernel::LocalRef WgmmaAhead::empty(ExprRef slot) const {
-  return {barriers_, b_.add(buffer_of(slot), slots_)};
-}
-
 StmtRef WgmmaAhead::init() const {
   const std::int64_t warps = tile_.warps() * schedule::kGroupWarps;
   Stmts list;
-  for (std::int64_t i = 0; i < slots_; ++i)
-    list.push_back(b_.mbarrier({MbarrierOp::Init, full(b_.integer(i)), b_.integer(1)}));
-  for (std::int64_t i = 0; i < buffers_; ++i)
-    list.push_back(b_.mbarrier({MbarrierOp::Init, empty(b_.integer(i)), b_.integer(warps)}));
+  for (std::int64_t i = 0; i < ring_.full + ring_.stages; ++i)
+    list.push_back(b_.mbarrier(
+        {MbarrierOp::Init, {barriers_, b_.integer(i)}, b_.integer(i < ring_.full ? 1 : warps)}));
   return b_.block(std::move(list));
 }
 
-// Modulo 2, how often all of so many places have been taken by the tiles passed.
-ExprRef WgmmaAhead::phase(std::int64_t places) const { return b_.mod(b_.div(passed(), places), 2); }
+// Known at once where tiles take whole rounds.
+ExprRef WgmmaAhead::place_of(std::int64_t piece, std::int64_t count) const {
+  if (ring_.pieces % count == 0)
+    return b_.integer(piece % count);
+  return b_.mod(b_.add(b_.mul(passed(), ring_.pieces), piece), count);
+}
 
-// The panels of an operand's tile, where tiles stand.
-void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, ExprRef slot,
+ExprRef WgmmaAhead::phase_of(std::int64_t piece, std::int64_t count) const {
+  if (count % ring_.pieces == 0)
+    return b_.mod(b_.div(passed(), count / ring_.pieces), 2);
+  return b_.mod(b_.div(b_.add(b_.mul(passed(), ring_.pieces), piece), count), 2);
+}
+
+// The panels of an operand's piece, where tiles stand.
+void WgmmaAhead::copy(const Source &source, const WgmmaTiles &tiles, std::int64_t piece,
                       Stmts &list) const {
   Positions at = cx_.origin;
   if (tiles.box().indices.empty())
     at[roles_.pixels.back()] = tiles.first_row();
-  for (std::int64_t column = 0; column < tile_.columns; column += source.operand.columns) {
-    kernel::TensorCopy copy{
-        .to = {source.buffer, b_.add(b_.mul(buffer_of(slot), tile_elems()), column * tile_.rows)},
-        .map = source.map,
-        .signals = full(slot)};
-    at[roles_.channel] = b_.add(tiles.first_column(), column);
-    for (const nest::Linear &place : source.operand.place)
-      copy.at.push_back(linear(cx_, place, at));
-    list.push_back(b_.tensor_copy(std::move(copy)));
-  }
+  std::int64_t panel = 0;
+  for (std::int64_t group = 0; group < tile_.columns; group += tile_.warp_columns)
+    for (std::int64_t inside = 0; inside < ring_.columns; inside += source.operand.columns) {
+      kernel::TensorCopy copy{
+          .to = {source.buffer, b_.add(b_.mul(buffer_of(piece), ring_.elems),
+                                       panel++ * source.operand.columns * tile_.rows)},
+          .map = source.map,
+          .signals = full(piece)};
+      at[roles_.channel] = b_.add(tiles.first_column(), group + piece * ring_.columns + inside);
+      for (const nest::Linear &place : source.operand.place)
+        copy.at.push_back(linear(cx_, place, at));
+      list.push_back(b_.tensor_copy(std::move(copy)));
+    }
 }
 
 StmtRef WgmmaAhead::copy_tile(const WgmmaTiles &tiles) const {
   std::int64_t bytes = 0;
   for (const Source &source : sources_)
-    bytes += tile_elems() * source.operand.elem_bytes;
-  const ExprRef slot = this->slot();
-  Stmts list = {b_.mbarrier({MbarrierOp::Wait, empty(slot), b_.sub(1, phase(buffers_))}),
-                b_.mbarrier({MbarrierOp::Expect, full(slot), b_.integer(bytes)})};
-  for (const Source &source : sources_)
-    copy(source, tiles, slot, list);
+    bytes += ring_.elems * source.operand.elem_bytes;
+  Stmts list;
+  for (std::int64_t piece = 0; piece < ring_.pieces; ++piece) {
+    const ExprRef phase = b_.sub(1, phase_of(piece, ring_.stages));
+    list.push_back(b_.mbarrier({MbarrierOp::Wait, empty(piece), phase}));
+    list.push_back(b_.mbarrier({MbarrierOp::Expect, full(piece), b_.integer(bytes)}));
+    for (const Source &source : sources_)
+      copy(source, tiles, piece, list);
+  }
   list.push_back(start(b_.add(passed(), 1)));
   return b_.block(std::move(list));
 }
@@ -133,23 +141,40 @@ StmtRef WgmmaAhead::produce(WgmmaTiles &tiles) const {
   return b_.block({b_.await_earlier(), start(b_.integer(0)), all});
 }
 
-StmtRef WgmmaAhead::wait() const {
-  return b_.mbarrier({MbarrierOp::Wait, full(slot()), phase(slots_)});
+StmtRef WgmmaAhead::wait(std::int64_t piece) const {
+  return b_.mbarrier({MbarrierOp::Wait, full(piece), phase_of(piece, ring_.full)});
 }
 
-StmtRef WgmmaAhead::let_go() const {
+StmtRef WgmmaAhead::let_go(std::int64_t piece) const {
   return b_.block({b_.barrier({.items = kernel::kWarpItems}),
-                   by_first_item(b_, b_.mbarrier({MbarrierOp::Arrive, empty(slot())})),
-                   start(b_.add(passed(), turns_))});
+                   by_first_item(b_, b_.mbarrier({MbarrierOp::Arrive, empty(piece)}))});
+}
+
+StmtRef WgmmaAhead::next(std::int64_t piece) const {
+  return b_.block({let_go(piece), wait(piece + 1)});
+}
+
+StmtRef WgmmaAhead::pass() const {
+  Stmts list;
+  for (std::int64_t piece = 0; piece + 1 < ring_.pieces; ++piece)
+    list.push_back(next(piece));
+  return b_.block(std::move(list));
+}
+
+StmtRef WgmmaAhead::end() const {
+  return b_.block({let_go(ring_.pieces - 1), start(b_.add(passed(), turns_))});
 }
 
 void WgmmaAhead::place(ExprRef row, ExprRef column, ExprRef along, Stmts &list) {
   row_ = named(b_, list, "ahead_row", row);
   along_ = named(b_, list, "ahead_along", along);
+  group_ = b_.mul(b_.div(column, ring_.pieces), tile_.rows);
+}
+
+void WgmmaAhead::open(std::int64_t piece, Stmts &list) {
   const std::int64_t columns = sources_.front().operand.columns; // equal in all
-  first_ = named(b_, list, "ahead_first",
-                 b_.add(b_.add(b_.mul(buffer_of(slot()), tile_elems()), b_.mul(column, tile_.rows)),
-                        b_.mul(row_, columns)));
+  const ExprRef group = b_.add(b_.mul(buffer_of(piece), ring_.elems), group_);
+  first_ = named(b_, list, "ahead_first", b_.add(group, b_.mul(row_, columns)));
 }
 
 ExprRef WgmmaAhead::load(int extra, std::int64_t rows, std::int64_t columns, int lanes) const {
@@ -161,7 +186,8 @@ ExprRef WgmmaAhead::load(int extra, std::int64_t rows, std::int64_t columns, int
     const std::int64_t inside = columns % operand.columns;
     const ExprRef stands = run_in_row(b_, operand.elem_bytes, operand.columns,
                                       b_.add(row_, rows % kSwizzleRows), inside, along_);
-    const std::int64_t further = rows * operand.columns + (columns - inside) * tile_.rows;
+    const std::int64_t further =
+        rows * operand.columns + (columns % ring_.columns - inside) * tile_.rows;
     return b_.load(source.buffer, b_.add(b_.add(first_, stands), further), lanes);
   }
   return nullptr;

@@ -4,15 +4,16 @@
 // Results that leave by tensor stores: a warp fills one of its buffers with rows of a panel while the
 // copies of those before may still run.
 //
-// Operands of post-ops that tensor copies bring while their tile is multiplied: a warp of the
-// producer's group does nothing else, so that neither these copies nor those of the ring wait for each
-// other; where all its warps load, a work-item starts them among its loads:
+// Operands of post-ops that tensor copies bring by epilogue tiles while their tile is multiplied: a
+// warp of the producer's group does nothing else, so that neither these copies nor those of the
+// ring wait for each other; where all its warps load, a work-item starts them among its loads:
 //
 //   await earlier kernels
-//   for tile { wait empty[buffer]; expect full[slot]; copy panels; slot, buffer = next }
-//   … { for own tile { multiply; wait full[own]; store what post-ops make of it; arrive empty } }
+//   for tile { for piece { wait empty[…]; expect full[…]; copy panels } }
+//   … { for own tile { multiply; for piece { wait full[…]; post-ops, stores; arrive empty[…] } } }
 //
-// A slot is a buffer; with one buffer for two turns each still has a phase of its own to wait for.
+// Pieces are numbered through all tiles of the block: number n lies in buffer n modulo the buffers,
+// and mbarrier n modulo theirs says that it has come.
 #pragma once
 
 #include <vector>
@@ -63,14 +64,20 @@ public:
   // apart.
   StmtRef copy_tile(const WgmmaTiles &tiles) const;
 
+  std::int64_t pieces() const { return ring_.pieces; } // of a tile
   // These work-items stand at tile number `number` of those that the block takes.
   StmtRef start(ExprRef number) const { return b_.store(place_, 0, number); }
-  // Until the tile's operands have come; and behind all reads of a warp.
-  StmtRef wait() const;
-  StmtRef let_go() const;
+  // Until the tile's first piece has come; behind all reads of one by a warp, until the next has;
+  // and behind those of the last.
+  StmtRef wait() const { return wait(0); }
+  StmtRef next(std::int64_t piece) const;
+  StmtRef pass() const; // over all but the last
+  StmtRef end() const;
   // Where this work-item reads: a row of the tile, the first column of its group's part, and its
   // own first column in a panel.
   void place(ExprRef row, ExprRef column, ExprRef along, Stmts &list);
+  // Reads are of a piece.
+  void open(std::int64_t piece, Stmts &list);
   // Neighbours of operand number `extra` so many rows and columns further; null where it has not
   // been fetched. The columns are whole panels, or the place in them is the work-item's own.
   ExprRef load(int extra, std::int64_t rows, std::int64_t columns, int lanes) const;
@@ -81,22 +88,29 @@ private:
     kernel::MapId map{};
     BufferId buffer{-1};
   };
-  std::int64_t tile_elems() const { return tile_.rows * tile_.columns; }
-  ExprRef buffer_of(ExprRef slot) const;
-  kernel::LocalRef full(ExprRef slot) const { return {barriers_, slot}; }
-  kernel::LocalRef empty(ExprRef slot) const;
   ExprRef passed() const { return b_.load(place_, 0); } // tiles
-  ExprRef slot() const { return b_.mod(passed(), slots_); }
-  ExprRef phase(std::int64_t places) const;
-  void copy(const Source &source, const WgmmaTiles &tiles, ExprRef slot, Stmts &list) const;
+  // Of a piece of the tile, numbered through all: its number modulo `count`; and, modulo 2, how
+  // often all of so many have been taken before.
+  ExprRef place_of(std::int64_t piece, std::int64_t count) const;
+  ExprRef phase_of(std::int64_t piece, std::int64_t count) const;
+  ExprRef buffer_of(std::int64_t piece) const { return place_of(piece, ring_.stages); }
+  kernel::LocalRef full(std::int64_t piece) const {
+    return {barriers_, place_of(piece, ring_.full)};
+  }
+  kernel::LocalRef empty(std::int64_t piece) const {
+    return {barriers_, b_.add(buffer_of(piece), ring_.full)};
+  }
+  StmtRef wait(std::int64_t piece) const;
+  StmtRef let_go(std::int64_t piece) const;
+  void copy(const Source &source, const WgmmaTiles &tiles, std::int64_t piece, Stmts &list) const;
 
+  const schedule::AheadRing ring_;
   const std::int64_t turns_;
-  const std::int64_t buffers_;
-  const std::int64_t
-      slots_; // buffers, or turns where one serves all; tile after tile takes the next
   std::vector<Source> sources_;
   BufferId barriers_{-1}, place_{-1};
-  ExprRef row_{}, along_{}, first_{}; // of this work-item: in the tile, and its first element
+  // Of this work-item: its row in the tile, its column in a panel, its group's first element in a
+  // buffer, and its own in that of the piece that is read.
+  ExprRef row_{}, along_{}, group_{}, first_{};
 };
 
 } // namespace tilefuse::lower

@@ -28,9 +28,11 @@ std::int64_t largest_divisor(std::int64_t of, std::int64_t most) {
   return found;
 }
 
-class TileSummer : GemmPart {
+} // namespace
+
+class TileSums::Sum : GemmPart {
 public:
-  TileSummer(Context &context, const TileEnd &end, std::size_t number)
+  Sum(Context &context, const TileEnd &end, std::size_t number)
       : GemmPart(context), tiles_(*end.tiles), end_(end), sum_(cx_.members.group.sums[number]),
         nest_(sum_.nest), of_(sum_roles(cx_.members.group, cx_.gemm(), sum_)),
         shares_(sum_shares(cx_.gemm())), swapped_(cx_.schedule.core.swap_ab),
@@ -51,18 +53,19 @@ public:
                                       : BufferId{-1});
   }
 
-  StmtRef build() {
+  StmtRef add(std::int64_t piece) {
     Stmts list;
-    place(list);
-    for (std::int64_t first = 0; first < shares_.channels; first += at_a_time_) {
+    if (piece == 0)
+      place(list);
+    const std::int64_t begin = piece * channels();
+    for (std::int64_t first = begin; first < begin + channels(); first += at_a_time_) {
       add_rows(first, list);
       keep(first, fold(list), list);
     }
-    list.push_back(meet());
-    list.push_back(join());
-    list.push_back(meet());
     return b_.block(std::move(list));
   }
+
+  StmtRef join() { return b_.block({meet(), join_warps(), meet()}); }
 
 private:
   using Inputs = std::vector<ExprRef>;
@@ -117,12 +120,15 @@ private:
   // Neighbouring channels that are read at once beside the result.
   std::int64_t run() const { return swapped_ ? std::min<std::int64_t>(vec_, 2) : vec_; }
 
+  // Of a piece, that a work-item has.
+  std::int64_t channels() const { return shares_.channels / end_.pieces(); }
+
   // Channels whose sums are folded together: whole runs of what is read beside them.
   std::int64_t chunk() const {
     const bool has_runs = std::any_of(of_.beside.begin(), of_.beside.end(),
                                       [](const std::optional<int> &extra) { return extra; });
     const std::int64_t most = kChunk / of_.copies;
-    return largest_divisor(shares_.channels, has_runs ? std::max(most, run()) : most);
+    return largest_divisor(channels(), has_runs ? std::max(most, run()) : most);
   }
 
   // What the tile stores there, as it is stored.
@@ -308,7 +314,7 @@ private:
   }
 
   // The sums of the tile's warps, one behind the other, by all its work-items.
-  StmtRef join() {
+  StmtRef join_warps() {
     const schedule::Core &core = cx_.schedule.core;
     const nest::Linear out = nest::flat(nest_.out, nest_.indices.size());
     const std::int64_t items = kGroupItems * core.warp_rows * core.warp_columns;
@@ -335,13 +341,24 @@ private:
   }
 };
 
-} // namespace
+TileSums::TileSums(Context &context, const TileEnd &end) : context_(context), end_(end) {}
 
-StmtRef sum_wgmma_tile(Context &context, const TileEnd &end) {
+TileSums::~TileSums() = default;
+
+StmtRef TileSums::add(std::int64_t piece) {
+  for (std::size_t k = sums_.size(); k < context_.members.group.sums.size(); ++k)
+    sums_.push_back(std::make_unique<Sum>(context_, end_, k));
   Stmts list;
-  for (std::size_t k = 0; k < context.members.group.sums.size(); ++k)
-    list.push_back(TileSummer(context, end, k).build());
-  return context.build.block(std::move(list));
+  for (const std::unique_ptr<Sum> &sum : sums_)
+    list.push_back(sum->add(piece));
+  return context_.build.block(std::move(list));
+}
+
+StmtRef TileSums::join() {
+  Stmts list;
+  for (const std::unique_ptr<Sum> &sum : sums_)
+    list.push_back(sum->join());
+  return context_.build.block(std::move(list));
 }
 
 } // namespace tilefuse::lower

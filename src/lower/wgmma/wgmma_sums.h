@@ -11,11 +11,30 @@
 //   barrier 1 items 128
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 #include "lower/mma/tile_store.h"
 
 namespace tilefuse::lower {
 
 // All sums of the group, of the tile that was last taken apart. Changes no index's position.
-StmtRef sum_wgmma_tile(Context &context, const TileEnd &end);
+class TileSums {
+public:
+  TileSums(Context &context, const TileEnd &end);
+  ~TileSums();
+
+  // Of the columns of a piece of the tile (TileEnd::sums), in their order.
+  StmtRef add(std::int64_t piece);
+  // Of the tile's warps, behind all pieces.
+  StmtRef join();
+
+private:
+  class Sum;
+  Context &context_;
+  const TileEnd &end_;
+  std::vector<std::unique_ptr<Sum>> sums_;
+};
 
 } // namespace tilefuse::lower

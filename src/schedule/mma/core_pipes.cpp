@@ -10,6 +10,7 @@
 #include "base/range.h"
 #include "nest/index.h"
 #include "schedule/wgmma/pixel_box.h"
+#include "schedule/wgmma/wgmma_panels.h"
 #include "schedule/wgmma/wgmma_tiles.h"
 
 namespace tilefuse::schedule {
@@ -184,11 +185,11 @@ std::optional<std::string> wrong_stages(const Gemm &gemm) {
   const Range of_data = data.footprint == Footprint::Halo
                             ? of_windows(gemm)
                             : Range{"data.stages", data.stages, filter.stages, filter.stages};
-  if (Reason reason = outside(
-          {{"math.instances", instances, 1, kMostInstances},
-           of_steps(gemm),
-           of_data,
-           {"extra.stages", gemm.schedule.extra.stages, 0, gemm.is_wgmma() ? 2 * instances : 0}}))
+  if (Reason reason = outside({{"math.instances", instances, 1, kMostInstances},
+                               of_steps(gemm),
+                               of_data,
+                               {"extra.stages", gemm.schedule.extra.stages, 0,
+                                gemm.is_wgmma() ? most_ahead(gemm) : 0}}))
     return reason;
   return wrong_turns(gemm);
 }

@@ -7,7 +7,9 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/divide.h"
 #include "base/index.h"
+#include "base/range.h"
 #include "nest/index.h"
 #include "schedule/wgmma/pixel_box.h"
 #include "schedule/wgmma/tensor_map.h"
@@ -17,6 +19,7 @@ namespace tilefuse::schedule {
 namespace {
 
 using nest::Nest;
+using Reason = std::optional<std::string>;
 
 constexpr std::int64_t kMostStoreBytes = 4096; // of a warp
 constexpr std::int64_t kLeastRowBytes = 32;
@@ -29,10 +32,15 @@ std::int64_t stored_columns(const Gemm &gemm) {
   return gemm.tile.warp_columns / part_slices(gemm.schedule).columns;
 }
 
-// Of a panel whose elements take so many bytes.
+// Of a panel whose elements take so many bytes: epilogue tiles have whole panels.
 std::int64_t panel_columns(const Gemm &gemm, std::int64_t elem_bytes) {
   const std::int64_t vec = gemm.run();
-  return vec == kPairs ? kPanelBytes / elem_bytes : 4 * vec;
+  if (vec != kPairs)
+    return 4 * vec;
+  std::int64_t columns = kPanelBytes / elem_bytes;
+  while (columns * elem_bytes > kLeastRowBytes && gemm.schedule.extra.epi_n % columns != 0)
+    columns /= 2;
+  return columns;
 }
 
 // Whether tiles are made of such panels, and work-items read or write a run at once.
@@ -153,10 +161,34 @@ std::optional<std::string> wrong_store(const Gemm &gemm) {
                      kLeastRowBytes, kPanelBytes);
 }
 
+AheadRing ahead_ring(const Gemm &gemm) {
+  const Pipe &pipe = gemm.schedule.extra;
+  const std::int64_t all = gemm.tile.warp_columns;
+  AheadRing ring{.columns = pipe.epi_n == 0 ? all : pipe.epi_n, .stages = pipe.stages};
+  ring.pieces = std::max<std::int64_t>(1, all / ring.columns);
+  ring.elems = gemm.tile.rows * gemm.tile.columns / ring.pieces;
+  ring.full = round_up(gemm.schedule.roles.math.instances * ring.pieces,
+                       std::max<std::int64_t>(1, ring.stages));
+  return ring;
+}
+
+std::int64_t most_ahead(const Gemm &gemm) {
+  return 2 * gemm.schedule.roles.math.instances * ahead_ring(gemm).pieces;
+}
+
 std::optional<std::string> wrong_ahead(const Gemm &gemm) {
-  if (gemm.schedule.extra.stages == 0 || !ahead_operands(gemm).empty())
-    return {};
-  return "no operand of post-ops lies as results do, to be fetched ahead";
+  const Pipe &pipe = gemm.schedule.extra;
+  if (pipe.stages == 0)
+    return outside({{"extra.epi_n", pipe.epi_n, 0, 0}});
+  const std::vector<AheadOperand> operands = ahead_operands(gemm);
+  if (operands.empty())
+    return "no operand of post-ops lies as results do, to be fetched ahead";
+  // Work-items of swapped results have columns of all of a group's; warps that load wait for room
+  // for a whole tile before they load what is multiplied before it.
+  const bool is_whole = gemm.core().swap_ab || has_loading_warps(gemm.schedule);
+  const std::int64_t all = gemm.tile.warp_columns;
+  return outside({{"extra.epi_n", pipe.epi_n, 0, is_whole ? 0 : all / 2, operands.front().columns},
+                  {"group.columns", all, 0, kNoEnd, std::max<std::int64_t>(1, pipe.epi_n)}});
 }
 
 } // namespace tilefuse::schedule
