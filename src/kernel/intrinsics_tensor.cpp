@@ -164,7 +164,7 @@ Operands wgmma_operands(Wgmma &wgmma) {
   };
   return {
       {.at = element_of(wgmma.acc, op.d.bytes()), .effect = Effect::Updates},
-      {.at = element_of(wgmma.a),
+      {.at = element_of(wgmma.a, op.a.bytes()),
        .word = "+=",
        .effect = Effect::Reads,
        .counted = AccessKind::LoadMatrix},
@@ -197,13 +197,23 @@ std::string laid_rule(int row_bytes, std::int64_t panel, std::int64_t lines, std
                            kSwizzleRows * row_bytes, kMostLines, lines);
 }
 
+// Of a's place: a fragment in registers, or local memory.
+std::string a_rule(const Kernel &kernel, const Wgmma &wgmma) {
+  const Fragment &a = wgmma.op->a;
+  if (kernel[wgmma.a.buffer].space != Space::Register)
+    return local_rule(kernel, wgmma.a, a.type, "wgmma");
+  if (wgmma.a_panel != 0 || wgmma.a_lines != 0)
+    return "a fragment has neither panels nor lines";
+  return register_rule(kernel, {wgmma.a.buffer, wgmma.a.index}, {a.type, a.values()});
+}
+
 std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma) {
   if (wgmma.op == nullptr || !is_wgmma(*wgmma.op))
     return "wgmma needs a row of the table of core instructions of four warps";
   const CoreOp &op = *wgmma.op;
-  for (const std::string &broken : {register_rule(kernel, wgmma.acc, {op.d.type, op.d.values()}),
-                                    local_rule(kernel, wgmma.a, op.a.type, "wgmma"),
-                                    local_rule(kernel, wgmma.b, op.b.type, "wgmma")})
+  for (const std::string &broken :
+       {register_rule(kernel, wgmma.acc, {op.d.type, op.d.values()}), a_rule(kernel, wgmma),
+        local_rule(kernel, wgmma.b, op.b.type, "wgmma")})
     if (!broken.empty())
       return fmt::format("wgmma.{}: {}", op.name, broken);
   for (const std::string &broken :

@@ -300,7 +300,7 @@ struct AsyncWait {
   int pending = 0;
 };
 
-// An element of a Local buffer.
+// An element of a Local buffer; or of a Register buffer as well, where a node says so.
 struct LocalRef {
   BufferId buffer{};
   ExprRef index{};
@@ -354,7 +354,8 @@ struct StoreSync {
 // is op->m rows of k, b op->n rows of k, each in rows of its `row_bytes` as a TensorCopy of such
 // rows leaves them; an operand with a `panel` lies turned: rows of k, of which each holds row_bytes
 // of m or n, in panels that many elements apart. One with `lines` has but 8 rows next to each
-// other, the next 8 that many elements further, and starts at any row.
+// other, the next 8 that many elements further, and starts at any row. Or a is a fragment in
+// registers, written before the WgmmaSync that fences them, and not again before the wait.
 struct Wgmma {
   const CoreOp *op = nullptr;
   RegisterRef acc;

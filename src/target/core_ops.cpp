@@ -52,7 +52,17 @@ constexpr Fragment wide_d_of(DType type, int n) {
       type, 64, n, {{{4, 0, 2}, {8, 1, 0}, {4, 16, 0}}}, {{{2, 0, 1}, {n / 8, 0, 8}, {2, 8, 0}}}};
 }
 
-// a and b lie in local memory; only their sizes and whether they may lie turned mean something.
+// Row operand of four warps of 16 rows each, where registers hold it: elements of `w` to a word.
+constexpr Fragment wide_a_of(DType type, int w, Turned turned) {
+  return {type,
+          64,
+          8 * w,
+          {{{4, 0, w}, {8, 1, 0}, {4, 16, 0}}},
+          {{{w, 0, 1}, {2, 8, 0}, {2, 0, 4 * w}}},
+          turned};
+}
+
+// b lies in local memory; only its size and whether it may lie turned mean something.
 constexpr CoreOp wide(std::string_view name, DType type, int n, int k, DType sum,
                       bool tf32 = false) {
   const Turned turned = turned_by_size(kDepthBytes / k);
@@ -60,7 +70,7 @@ constexpr CoreOp wide(std::string_view name, DType type, int n, int k, DType sum
           64,
           n,
           k,
-          {.type = type, .rows = 64, .columns = k, .turned = turned},
+          wide_a_of(type, k / 8, turned),
           {.type = type, .rows = k, .columns = n, .turned = turned},
           wide_d_of(sum, n),
           tf32};
@@ -68,7 +78,7 @@ constexpr CoreOp wide(std::string_view name, DType type, int n, int k, DType sum
 
 // Of bytes, those of one operand with a sign.
 constexpr CoreOp wide_bytes(std::string_view name, DType a, DType b, int n) {
-  return {name, 64, n, 32, {a, 64, 32}, {b, 32, n}, wide_d_of(kI32, n)};
+  return {name, 64, n, 32, wide_a_of(a, 4, Turned::Never), {b, 32, n}, wide_d_of(kI32, n)};
 }
 
 constexpr std::array kOps = std::to_array<CoreOp>({

@@ -4,7 +4,8 @@
 // m x n. Simulation, loads, stores and code derive from these rows.
 //
 //   mma    a warp of 32 lanes; a, b and d are spread over its lanes
-//   wgmma  four warps, 128 lanes, together; a and b are in local memory, d is spread over lanes
+//   wgmma  four warps, 128 lanes, together; b is in local memory, and a, or a is spread over lanes as
+//          d is
 //
 // A fragment is written as digits with strides, lowest digit first: lane = t + 4 * g with t < 4 and
 // g < 8, and 32 * warp for four warps; a value's number is split over its digits in the same way.
@@ -77,7 +78,7 @@ struct CoreOp {
   int lanes() const { return d.lanes(); }
 };
 
-// Executed by four warps, operands in local memory.
+// Executed by four warps.
 inline bool is_wgmma(const CoreOp &op) { return op.lanes() > kCoreLanes; }
 
 std::span<const CoreOp> core_ops();

@@ -146,6 +146,19 @@ struct OneStepOfDepth : WgmmaFault {
   }
 };
 
+// Where registers hold a.
+struct OneFragment : WgmmaFault {
+  using WgmmaFault::WgmmaFault;
+  void spoil(Wgmma &wgmma) override {
+    std::int64_t first = 0;
+    if (from()[wgmma.a.buffer].space != kernel::Space::Register ||
+        !is_constant(wgmma.a.index, &first) || first == 0)
+      return;
+    take();
+    wgmma.a.index = to().integer(0);
+  }
+};
+
 struct FartherLines : WgmmaFault {
   using WgmmaFault::WgmmaFault;
   void spoil(Wgmma &wgmma) override {
@@ -366,6 +379,7 @@ const std::vector<Mutation> &wgmma_mutations() {
       {"wgmma: accumulator not reset", nullptr, planted<NeverNew>},
       {"wgmma: accumulator reset at each step", nullptr, planted<AlwaysNew>},
       {"wgmma: every step reads one depth", nullptr, planted<OneStepOfDepth>},
+      {"wgmma: all multiply by one fragment", nullptr, planted<OneFragment>},
       {"wgmma: lines of a window farther", nullptr, planted<FartherLines>},
       {"wgmma: results read too early", nullptr, planted<LateWait>},
       {"wgmma: exchange without a barrier", nullptr, planted<NoWarpBarriers>},

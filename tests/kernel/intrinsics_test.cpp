@@ -43,6 +43,7 @@ constexpr const char *kText =
     "  wgmma_fence\n"
     "  wgmma.m64n128k16.f16.f32 acc[0] += data[0] * filter[0] rows 128 64 b_lines 512 "
     "when block < 1\n"
+    "  wgmma.m64n128k16.f16.f32 acc[0] += frag[0] * filter[0] rows 128\n"
     "  wgmma_commit\n"
     "  wgmma_wait 0\n"
     "  registers_less 24\n"

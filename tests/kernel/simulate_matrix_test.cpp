@@ -222,6 +222,43 @@ TEST(SimulateMatrix, SwizzledOperandsOfWgmmaHaveNoConflicts) {
   }
 }
 
+// 64 x 8 by 8 x 16 in tf32, a in registers: lane t + 4 g of a warp holds element (g + 8 i, t + 4 j) of its
+// 16 rows, a's rows are 1, 2, 3 …, b is 1.
+std::string fragment_text(const std::string &behind) {
+  return fmt::format(
+      "kernel t blocks 1 block_size 128 {{\n  global y f32[1024]\n  local b f32[128]\n"
+      "  register a f32[4]\n  register acc f32x8[1]\n  b[lane] = f32(1)\n"
+      "  unroll v in 0..4 {{ a[v] = f32(lane / 32 * 16 + lane % 32 / 4 + v % 2 * 8 + 1) }}\n"
+      "  store_fence\n  barrier\n  acc[0] = f32x8(0)\n  wgmma_fence\n"
+      "  wgmma.m64n16k8.tf32.f32 acc[0] += a[0] * b[0] rows 32\n"
+      "  wgmma_commit\n  {}wgmma_wait 0\n  y[lane * 8 .. 8] = acc[0]\n}}\n",
+      behind);
+}
+
+TEST(SimulateMatrix, RegistersHoldOperandOfWgmma) {
+  const Kernel kernel = parse_kernel(fragment_text(""));
+  Arguments args(kernel);
+  simulate(kernel, args.spans);
+  for (int lane = 0; lane < 128; ++lane)
+    for (int value = 0; value < 8; ++value) {
+      const int row = place(find_core_op("m64n16k8.tf32.f32")->d, lane, value).row;
+      EXPECT_EQ(element(args.data[0], DType::F32, lane * 8 + value), 8 * (row + 1));
+    }
+}
+
+TEST(SimulateMatrix, FragmentsStayUntilTheyAreMultiplied) {
+  const Kernel kernel = parse_kernel(fragment_text("a[3] = f32(0)\n  "));
+  Arguments args(kernel);
+  try {
+    simulate(kernel, args.spans);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_NE(std::string(error.what()).find("a[3] is written while a wgmma may read it"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(SimulateMatrix, PaddedRowsHaveNoConflicts) { expect_no_conflicts(layout_text("CHUNK", 72)); }
 
 TEST(SimulateMatrix, PlainRowsConflictInLdmatrix) {

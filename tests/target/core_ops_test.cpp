@@ -69,6 +69,22 @@ TEST(CoreOps, Tf32) {
   expect_result(flat);
 }
 
+// Of four warps with 16 rows each; of a warp's the fragment is that of an mma.
+TEST(CoreOps, FragmentsOfFourWarps) {
+  for (const auto &[wide, narrow] : {std::pair{"m64n64k16.f16.f32", "m16n8k16.f16.f32"},
+                                     {"m64n64k8.tf32.f32", "m16n8k8.tf32.f32"},
+                                     {"m64n64k32.s8.s32", "m16n8k32.s8.s32"}}) {
+    const Fragment &a = op(wide).a;
+    ASSERT_EQ(a.values(), op(narrow).a.values());
+    for (int lane = 0; lane < a.lanes(); ++lane)
+      for (int i = 0; i < a.values(); ++i) {
+        Place at = place(op(narrow).a, lane % kCoreLanes, i);
+        at.row += lane / kCoreLanes * 16;
+        EXPECT_EQ(place(a, lane, i), at) << wide << " lane " << lane << " value " << i;
+      }
+  }
+}
+
 TEST(CoreOps, Bytes) {
   for (const char *name :
        {"m16n8k32.s8.s32", "m16n8k32.u8.s32", "m16n8k32.u8.s8.s32", "m16n8k32.s8.u8.s32"}) {
@@ -114,7 +130,7 @@ TEST(CoreOps, EveryElementHasOneLaneAndValue) {
     EXPECT_EQ(row.d.rows, row.m);
     EXPECT_EQ(row.d.columns, row.n);
     const std::vector<Fragment> spread =
-        is_wgmma(row) ? std::vector{row.d} : std::vector{row.a, row.b, row.d};
+        is_wgmma(row) ? std::vector{row.a, row.d} : std::vector{row.a, row.b, row.d};
     for (const Fragment &fragment : spread) {
       std::set<std::pair<int, int>> seen;
       for (int lane = 0; lane < fragment.lanes(); ++lane)

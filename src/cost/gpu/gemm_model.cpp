@@ -57,6 +57,8 @@ constexpr double kNotOverlapped = 0.15;
 // Cycles of a step with turned tiles beside what local memory moves (4 forms of filter gradients of
 // ResNet-50 in tf32 on an H200: 1.05 of their time).
 constexpr double kTurnedStep = 140;
+constexpr double kLoadedShare =
+    0.945; // of local memory's time where work-items load a: some of it passes meanwhile
 // Where windows are mapped, each for all taps at once (24 kernels on an H200, 8 %).
 constexpr double kWindowCycles = 800;  // of a window besides
 constexpr double kCopyingCycles = 450; // more of one that is mapped by warps that copy too
@@ -321,18 +323,23 @@ struct WgmmaModel : GemmModel {
            rates.local_bytes_per_cycle;
   }
 
-  // Of a step with turned tiles, which local memory bounds: copies write them, warps read and write
-  // them again, and instructions read a's rows once and b's for every 64 of these.
+  // Of a step whose words lie turned, which local memory bounds: copies write them, warps read and
+  // write b's again, and a's rows are read once, b's for every 64 of these. Loads of a meet two and two
+  // in a bank but where the points are dealt for them.
   double turn_cycles() const {
-    if (turned_rows() == 0)
+    const bool loads = a_in_registers(gemm);
+    if (turned_rows() == 0 && !loads)
       return 0;
     const bool swaps = gemm.core().swap_ab;
     const auto above = static_cast<double>(swaps ? tile.columns : tile.rows);
     const auto along = static_cast<double>(swaps ? tile.rows : tile.columns);
-    const double read = above * along / static_cast<double>(gemm.core().op->n) +
+    const double meet = loads && !deals_points(gemm) ? 2 : 1;
+    const double read = meet * above * along / static_cast<double>(gemm.core().op->n) +
                         above / static_cast<double>(kGroupRows) * along;
     const double rows = read + data_rows() + filter_rows() + 2 * turned_rows();
-    return rows * static_cast<double>(tile.row_bytes()) / rates.local_bytes_per_cycle + kTurnedStep;
+    const double cycles =
+        rows * static_cast<double>(tile.row_bytes()) / rates.local_bytes_per_cycle;
+    return loads ? kLoadedShare * cycles : cycles + kTurnedStep;
   }
 
   // Each warp that maps or turns has a scheduler of its own, or shares one with another that does.

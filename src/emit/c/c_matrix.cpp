@@ -56,6 +56,9 @@ std::vector<bool> fragment_buffers(const kernel::Kernel &kernel) {
       note(mma->a.buffer);
       note(mma->b.buffer);
     }
+    const auto *wgmma = kernel::get_intrinsic<kernel::Wgmma>(stmt);
+    if (wgmma != nullptr && kernel[wgmma->a.buffer].space == kernel::Space::Register)
+      note(wgmma->a.buffer);
   });
   return found;
 }

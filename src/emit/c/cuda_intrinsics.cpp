@@ -199,25 +199,36 @@ std::string statement(CContext &cx, const kernel::Wgmma &node) {
   const std::int64_t size = size_bytes(op.a.type);
   const Words acc = accumulator_names(cx, node.acc, op.d);
   const bool is_real = op.d.type == DType::F32;
-  const std::size_t count = acc.size();
-  std::string registers;
+  const bool in_registers = cx.kernel[node.a.buffer].space == kernel::Space::Register;
+  std::size_t next = 0;
+  const std::string registers = numbers(next, acc.size());
   std::string outputs;
-  for (std::size_t i = 0; i < count; ++i) {
-    registers += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+  for (std::size_t i = 0; i < acc.size(); ++i)
     outputs += fmt::format("{}\"{}\"({})", i == 0 ? "" : ", ", is_real ? "+f" : "+r",
-                           acc[register_at(i, count)]);
+                           acc[register_at(i, acc.size())]);
+  std::string a, a_values;
+  if (in_registers) {
+    const kernel::RegisterRef fragment{node.a.buffer, node.a.index};
+    const Words words = fragment_words(cx, fragment, fragment_values(cx.kernel, fragment, op.a));
+    a = numbers(next, words.size());
+    a_values = operands("r", words);
+  } else {
+    a = fmt::format("%{}", next++);
+    a_values = fmt::format("\"l\"({})", descriptor(pointer(cx, node.a), node.a_row_bytes,
+                                                   node.a_panel * size, node.a_lines * size));
   }
   std::string flags = is_real ? ", 1, 1" : "";
+  if (size == 2 && !in_registers)
+    flags += fmt::format(", {}", node.a_panel != 0 ? 1 : 0);
   if (size == 2)
-    flags += fmt::format(", {}, {}", node.a_panel != 0 ? 1 : 0, node.b_panel != 0 ? 1 : 0);
+    flags += fmt::format(", {}", node.b_panel != 0 ? 1 : 0);
   const std::string text = fmt::format(
       "{{ .reg .pred p; setp.ne.b32 p, %{}, 0; wgmma.mma_async.sync.aligned.m{}n{}k{}.{}.{}.{} "
-      "{{{}}}, %{}, %{}, p{}; }}",
-      count + 2, op.m, op.n, op.k, is_real ? "f32" : "s32", ptx_type(op, op.a.type),
-      ptx_type(op, op.b.type), registers, count, count + 1, flags);
+      "{}, {}, %{}, p{}; }}",
+      next + 1, op.m, op.n, op.k, is_real ? "f32" : "s32", ptx_type(op, op.a.type),
+      ptx_type(op, op.b.type), registers, a, next, flags);
   return fmt::format(
-      "asm volatile(\"{}\" : {} : \"l\"({}), \"l\"({}), \"r\"((int)({})));", text, outputs,
-      descriptor(pointer(cx, node.a), node.a_row_bytes, node.a_panel * size, node.a_lines * size),
+      "asm volatile(\"{}\" : {} : {}, \"l\"({}), \"r\"((int)({})));", text, outputs, a_values,
       descriptor(pointer(cx, node.b), node.b_row_bytes, node.b_panel * size, node.b_lines * size),
       node.accumulate == nullptr ? "1" : expression(cx, node.accumulate));
 }

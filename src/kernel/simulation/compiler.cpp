@@ -113,6 +113,11 @@ void Compiler::step(const Store &node) {
   emit(op);
 }
 
+bool Compiler::is_register(const Operand &operand) const {
+  const auto *element = std::get_if<ElementOperand>(&operand.at);
+  return element != nullptr && kernel_[*element->buffer].space == Space::Register;
+}
+
 int Compiler::access(const Operand &operand, AccessKind kind) {
   if (MapId *const *id = std::get_if<MapId *>(&operand.at))
     return access(kernel_[**id].tensor, kind, kernel_[**id].name);
@@ -137,7 +142,7 @@ void Compiler::step(const Intrinsic &node) {
   for (const Operand &operand : operands(node)) {
     if (const auto *run = std::get_if<RunOperand>(&operand.at))
       op.lanes = *run->elems;
-    if (!operand.counted)
+    if (!operand.counted || is_register(operand))
       continue;
     const int number = access(operand, *operand.counted);
     op.access = op.access < 0 ? number : op.access;

@@ -90,6 +90,7 @@ private:
   void step(const Prefetch &node) { emit({.code = Code::Index, .a = expr(node.index)}); }
   void step(const Intrinsic &node);
   // The access that an operand of an intrinsic is counted as.
+  bool is_register(const Operand &operand) const;
   int access(const Operand &operand, AccessKind kind);
 
   Slot expr(ExprRef e) {

@@ -21,6 +21,7 @@ Warp::Warp(Machine &machine, std::size_t rank, std::size_t number, std::size_t a
   cells_.resize(static_cast<std::size_t>(machine.program.cells));
   written_.resize(static_cast<std::size_t>(machine.program.register_values));
   in_flight_.resize(written_.size());
+  multiplied_.resize(written_.size());
   groups_.resize(static_cast<std::size_t>(width_));
   store_groups_.resize(groups_.size());
   for (int lane = 0; lane < width_; ++lane)
@@ -40,6 +41,7 @@ void Warp::start_block(std::int64_t block) {
   std::fill(store_groups_.begin(), store_groups_.end(), 0);
   wgmma_groups_ = 0;
   std::fill(in_flight_.begin(), in_flight_.end(), std::int16_t{0});
+  std::fill(multiplied_.begin(), multiplied_.end(), std::int16_t{0});
   std::fill(groups_.begin(), groups_.end(), 0);
   std::fill(written_.begin(), written_.end(), Mask{0});
   for (int lane = 0; lane < width_; ++lane)
@@ -251,6 +253,16 @@ void Warp::check_in_flight(const Op &op, std::int64_t value) {
   fault(fmt::format("{}[{}] is touched before the wait for its wgmma", buffer.name, value), 0);
 }
 
+// Of a value that is about to be written.
+void Warp::check_multiplied(const Op &op, std::int64_t value) {
+  check_in_flight(op, value);
+  const RegisterPlace &at = machine_.program.registers[static_cast<std::size_t>(op.buffer)];
+  if (started_.empty() || multiplied_[static_cast<std::size_t>(at.number + value)] == 0)
+    return;
+  const Buffer &buffer = machine_.kernel.buffers[static_cast<std::size_t>(op.buffer)];
+  fault(fmt::format("{}[{}] is written while a wgmma may read it", buffer.name, value), 0);
+}
+
 void Warp::check_register(const Op &op) {
   check_in_flight(op, op.number);
   const RegisterPlace &at = machine_.program.registers[static_cast<std::size_t>(op.buffer)];
@@ -292,7 +304,7 @@ void Warp::store_register(const Op &op) {
   const RegisterPlace &place = machine_.program.registers[at(op.buffer)];
   const Cell *from = read(op.a);
   if (!op.has_b && mask_ == all_) {
-    check_in_flight(op, op.number);
+    check_multiplied(op, op.number);
     written_[at(place.number + op.number)] = all_;
     std::copy_n(from, width_ * place.lanes,
                 cells_.data() + place.slot + op.number * place.lanes * width_);
@@ -300,7 +312,7 @@ void Warp::store_register(const Op &op) {
   }
   for_active([&](int lane) {
     const std::int64_t at = op.has_b ? register_index(op, op.b, lane) : op.number;
-    check_in_flight(op, at);
+    check_multiplied(op, at);
     written_[static_cast<std::size_t>(place.number + at)] |= Mask{1} << lane;
     Cell *to = cells_.data() + place.slot + at * place.lanes * width_;
     for (int row = 0; row < place.lanes; ++row)

@@ -91,6 +91,7 @@ private:
     std::int64_t group = 0;
     std::int64_t number = 0; // of the first accumulator
     LocalPlace a, b;
+    std::int64_t fragment = -1; // its first value, where registers hold a
     bool accumulates = true;
   };
 
@@ -194,6 +195,7 @@ private:
   void check_accumulators(const Started &started);
   void mark_in_flight(const Started &started, bool is_started);
   void check_in_flight(const Op &op, std::int64_t value);
+  void check_multiplied(const Op &op, std::int64_t value);
   void finish_store(const BoxStore &store);
   void check_stores_ended();
   void finish_wgmma(const Started &started);
@@ -226,6 +228,7 @@ private:
   std::vector<std::int64_t> store_groups_; // by work-item: groups committed
   std::int64_t wgmma_groups_ = 0;          // committed
   std::vector<std::int16_t> in_flight_;    // by register value: wgmmas that accumulate into it
+  std::vector<std::int16_t> multiplied_;   // likewise: that multiply by it
 };
 
 // The 10 bits of mantissa that tf32 operands are read with.

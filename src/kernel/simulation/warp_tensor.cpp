@@ -234,8 +234,11 @@ void Warp::read_operand(const Wgmma &node, const Laid &laid, int first, int rows
 void Warp::read_operands(const Started &started) {
   const Wgmma &node = *started.node;
   const int warp = static_cast<int>(number_ % kGroupWarps);
-  read_operand(node, {started.a, node.a_row_bytes, node.a_panel, node.a_lines}, warp * kWarpRows,
-               kWarpRows, matrix_a_);
+  if (started.fragment >= 0)
+    read_fragment({node.a.buffer, node.a.index}, started.fragment, node.op->a, matrix_a_);
+  else
+    read_operand(node, {started.a, node.a_row_bytes, node.a_panel, node.a_lines}, warp * kWarpRows,
+                 kWarpRows, matrix_a_);
   read_operand(node, {started.b, node.b_row_bytes, node.b_panel, node.b_lines}, 0, node.op->n,
                matrix_b_);
 }
@@ -261,11 +264,13 @@ void Warp::record_operand(int access, const CoreOp &op, const Laid &laid, int fi
 void Warp::record_operands(const Started &started, int access) {
   const Wgmma &node = *started.node;
   const int warp = static_cast<int>(number_ % kGroupWarps);
-  record_operand(access, *node.op, {started.a, node.a_row_bytes, node.a_panel, node.a_lines},
-                 warp * kWarpRows, kWarpRows);
+  const bool is_local = started.fragment < 0; // a
+  if (is_local)
+    record_operand(access, *node.op, {started.a, node.a_row_bytes, node.a_panel, node.a_lines},
+                   warp * kWarpRows, kWarpRows);
   if (warp == 0)
-    record_operand(access + 1, *node.op, {started.b, node.b_row_bytes, node.b_panel, node.b_lines},
-                   0, node.op->n);
+    record_operand(access + (is_local ? 1 : 0), *node.op,
+                   {started.b, node.b_row_bytes, node.b_panel, node.b_lines}, 0, node.op->n);
 }
 
 void Warp::execute(const Wgmma &node, const Op &op) {
@@ -273,6 +278,10 @@ void Warp::execute(const Wgmma &node, const Op &op) {
   Started started{.node = &node, .stmt = machine_.position.stmt, .group = wgmma_groups_};
   started.number =
       fragment_index(op, node.acc, fragment_values(machine_.kernel, node.acc, node.op->d));
+  if (machine_.kernel[node.a.buffer].space == Space::Register)
+    started.fragment =
+        fragment_index(op, {node.a.buffer, node.a.index},
+                       fragment_values(machine_.kernel, {node.a.buffer, node.a.index}, node.op->a));
   started.a = local_place(op, node.a, 0);
   started.b = local_place(op, node.b, 0);
   const auto accumulates = [&](int lane) {
@@ -312,6 +321,13 @@ void Warp::mark_in_flight(const Started &started, bool is_started) {
     const auto value = static_cast<std::size_t>(place.number + started.number + i);
     in_flight_[value] = static_cast<std::int16_t>(in_flight_[value] + (is_started ? 1 : -1));
     written_[value] = all_;
+  }
+  const RegisterRef a{started.node->a.buffer, started.node->a.index};
+  for (std::int64_t i = 0;
+       started.fragment >= 0 && i < fragment_values(machine_.kernel, a, started.node->op->a); ++i) {
+    std::int16_t &reads =
+        multiplied_[at(machine_.program.registers[at(a.buffer)].number + started.fragment + i)];
+    reads = static_cast<std::int16_t>(reads + (is_started ? 1 : -1));
   }
 }
 

@@ -41,9 +41,8 @@ public:
     Stmts list;
     const ExprRef item = item_of_warp(b_);
     place_item(item, list);
-    for (std::int64_t at = 0; is_wgmma_ && roles_.data_turned && at < end_.tile.warp_columns;
-         at += cx_.gemm().panel)
-      panels_.push_back(end_.tiles->panel(b_.add(end_.first_column, at), list));
+    if (is_wgmma_ && roles_.data_turned)
+      place_panels(list);
     if (exchange_.columns > 0)
       place_exchange(item, list);
     if (end_.boxes != nullptr) {
@@ -69,15 +68,17 @@ private:
   const bool rows_dealt_;      // to fragments of mma, as words are read
   const bool columns_dealt_;   // likewise
   const schedule::Exchange exchange_;
-  BufferId buffer_{-1};             // of results that warps exchange
-  ExprRef give_{}, take_{};         // this work-item's first elements in it; its row in a box
-  ExprRef row_{}, column_{};        // of this work-item's first result or run
-  ExprRef exists_{};                // mma: whether the row at which indices stand is one; null: yes
-  std::int64_t placed_ = 0;         // rows from the first to that row
-  std::vector<TurnedPanel> panels_; // of the group's columns, both inputs turned
-  std::int64_t filled_ = 0;         // number of the box that is filled
-  ExprRef box_row_{}, along_{};     // in it: of this work-item's row, of its first run
-  BufferId pair_{-1};               // swapped: neighbouring channels' values
+  BufferId buffer_{-1};      // of results that warps exchange
+  ExprRef give_{}, take_{};  // this work-item's first elements in it; its row in a box
+  ExprRef row_{}, column_{}; // of this work-item's first result or run
+  ExprRef exists_{};         // mma: whether the row at which indices stand is one; null: yes
+  std::int64_t placed_ = 0;  // rows from the first to that row
+  // Both inputs turned: panels of the group's columns in which this work-item has some, and the first
+  // column of each.
+  std::vector<std::pair<TurnedPanel, ExprRef>> panels_;
+  std::int64_t filled_ = 0;     // number of the box that is filled
+  ExprRef box_row_{}, along_{}; // in it: of this work-item's row, of its first run
+  BufferId pair_{-1};           // swapped: neighbouring channels' values
 
   // Whether the result and all that post-ops read lie as if the pixel indices were one.
   bool pixels_lie_as_one() const {
@@ -106,6 +107,23 @@ private:
     column_ = named(b_, list, "column", b_.add(end_.first_column, columns));
     if (end_.ahead != nullptr)
       end_.ahead->place(b_.add(end_.tile_row, rows), end_.tile_column, columns, list);
+  }
+
+  // Columns from a panel in which a work-item has some to the next one: swapped, those of a warp lie
+  // in one panel of each block.
+  std::int64_t across_panels() const {
+    const std::int64_t panel = cx_.gemm().panel;
+    return cx_.schedule.core.swap_ab ? std::max(panel, kGroupRows) : panel;
+  }
+
+  void place_panels(Stmts &list) {
+    const std::int64_t panel = cx_.gemm().panel, across = across_panels();
+    const ExprRef inside = b_.sub(column_, end_.first_column); // the work-item's first column
+    const ExprRef own = across > panel ? b_.mul(b_.div(inside, panel), panel) : integer(0);
+    for (std::int64_t at = 0; at < end_.tile.warp_columns; at += across) {
+      const ExprRef first = b_.add(b_.add(end_.first_column, own), at);
+      panels_.emplace_back(end_.tiles->panel(first, list), first);
+    }
   }
 
   void place_exchange(ExprRef item, Stmts &list) {
@@ -205,13 +223,11 @@ private:
     ExprRef channel = column;
     ExprRef exists = nullptr;
     if (!panels_.empty()) {
-      const std::int64_t across = cx_.gemm().panel;
-      const TurnedPanel &panel = panels_[at(apart / across)];
-      const ExprRef first = b_.add(end_.first_column, apart / across * across);
+      const auto &[panel, first] = panels_[at(apart / across_panels())];
       channel = b_.add(panel.channel, b_.sub(column, first));
       for (const IndexId tap : end_.tiles->plan().taps)
         cx_.origin[tap] = panel.points[tap];
-      if (channels % across != 0)
+      if (channels % cx_.gemm().panel != 0)
         exists = b_.less(channel, channels);
     }
     channel = named(b_, own, "channel", channel);

@@ -9,6 +9,7 @@
 #include "lower/mma/gemm_part.h"
 #include "lower/mma/tile_store.h"
 #include "lower/wgmma/wgmma_cluster.h"
+#include "lower/wgmma/wgmma_fragments.h"
 #include "lower/wgmma/wgmma_loads.h"
 #include "lower/wgmma/wgmma_producer.h"
 #include "lower/wgmma/wgmma_sums.h"
@@ -33,9 +34,13 @@ public:
       : GemmPart(context), core_(cx_.schedule.core), cluster_(b_, cx_.schedule.tiles),
         tiles_(cx_, cluster_), pixel_bytes_(ring_row_bytes(cx_.gemm()) / cx_.gemm().row.used),
         ring_(cx_, cluster_, RingUse::Steps), in_window_(data_map(cx_.gemm()).row),
-        join_(cx_, cluster_, tiles_.most()) {
+        join_(cx_, cluster_, tiles_.most()), above_(a_input(cx_.gemm())),
+        along_(b_input(cx_.gemm())),
+        blocks_((core_.swap_ab ? tile_.warp_columns : tile_.warp_rows) / kGroupRows) {
     if (halo_stages(cx_.schedule) > 0)
       windows_.emplace(cx_, cluster_, RingUse::Windows);
+    if (a_in_registers(cx_.gemm()))
+      fragments_.emplace(cx_, blocks_);
   }
 
   StmtRef build() {
@@ -80,9 +85,10 @@ private:
     return input == roles_.data ? pixel_bytes_ : tile_.row_bytes();
   }
   std::int64_t row(int input) const { return row_bytes(input) / tile_.elem_bytes; }
-  // Instructions read it by its own rows or columns, which nobody has turned.
+  // Instructions read it in local memory by its own rows or columns, which nobody has turned.
   bool is_read_turned(int input) const {
-    return roles_.is_turned(input) && !turns_in_ring(cx_.gemm(), input);
+    const bool is_fragment = input == above_ && fragments_;
+    return roles_.is_turned(input) && !turns_in_ring(cx_.gemm(), input) && !is_fragment;
   }
 
   const schedule::Core &core_;
@@ -96,6 +102,9 @@ private:
   std::vector<ExprRef> window_rows_; // at which instructions begin, but for the tap
   std::optional<WgmmaAhead> ahead_;
   const WgmmaJoin join_;
+  const int above_, along_;                 // the inputs of a, the instruction's rows, and of b
+  const std::int64_t blocks_;               // of 64 rows of a group
+  std::optional<WgmmaFragments> fragments_; // where registers hold a
   BufferId acc_{-1};
   ExprRef group_row_{}, group_column_{}; // of four warps, in the tile
 
@@ -132,58 +141,86 @@ private:
             b_.add(first, kGroupRows * row(input) * block)};
   }
 
-  // One step; `later`: it is not a tile's first. In a window the step's tap is that of `points`.
-  StmtRef multiply(ExprRef later, const Positions &points) {
+  // Elements of an input's ring to the next panel, which in a window is the next tap; 0: rows.
+  std::int64_t panel(int input) const {
     const schedule::StepHalo &halo = cx_.gemm().halo;
-    const auto panel = [&](int input) { // to the next, which in a window is the next tap
-      const bool in_halo = input == roles_.filter && halo.taps > 1;
-      const std::int64_t rows = in_halo ? halo.apart : tile_.depth;
-      return is_read_turned(input) ? rows * panel_columns(cx_.gemm(), input) : 0;
-    };
-    const auto swizzle = [&](int input) {
-      return static_cast<int>(is_read_turned(input)
-                                  ? panel_columns(cx_.gemm(), input) * tile_.elem_bytes
-                                  : row_bytes(input));
-    };
-    const auto lines = [&](int input) {
-      return windows_ && input == roles_.data ? window_lines(cx_.gemm()) * row(input) : 0;
-    };
-    const std::int64_t values = core_.op->d.values();
+    const bool in_halo = input == roles_.filter && halo.taps > 1;
+    const std::int64_t rows = in_halo ? halo.apart : tile_.depth;
+    return is_read_turned(input) ? rows * panel_columns(cx_.gemm(), input) : 0;
+  }
+
+  int swizzle_bytes(int input) const {
+    return static_cast<int>(is_read_turned(input)
+                                ? panel_columns(cx_.gemm(), input) * tile_.elem_bytes
+                                : row_bytes(input));
+  }
+
+  std::int64_t lines(int input) const {
+    return windows_ && input == roles_.data ? window_lines(cx_.gemm()) * row(input) : 0;
+  }
+
+  // Multiplies block number `block` of the group's rows by its columns, 32 bytes of the depth.
+  StmtRef multiply(std::int64_t block, std::int64_t k, kernel::LocalRef a, ExprRef along_tile,
+                   ExprRef later) const {
+    return b_.wgmma({.op = core_.op,
+                     .acc = {acc_, integer(block * core_.op->d.values())},
+                     .a = a,
+                     .b = side(along_, 0, k, along_tile),
+                     .a_row_bytes = swizzle_bytes(above_),
+                     .b_row_bytes = swizzle_bytes(along_),
+                     .a_panel = panel(above_),
+                     .b_panel = panel(along_),
+                     .a_lines = lines(above_),
+                     .b_lines = lines(along_),
+                     .accumulate = k > 0 ? nullptr : later});
+  }
+
+  // One step; `later`: it is not a tile's first. In a window the step's tap is that of `points`.
+  // `release` lets go of what the step before has read.
+  StmtRef multiply(ExprRef later, const Positions &points, StmtRef release) {
     Stmts list;
     const ExprRef data = named(b_, list, "data_tile", tile_of(roles_.data, points));
     const ExprRef filter = named(b_, list, "filter_tile", tile_of(roles_.filter, points));
-    list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
-    // The instruction's rows, in blocks of 64, and its columns.
-    const int above = cx_.schedule.core.swap_ab ? roles_.filter : roles_.data;
-    const int along = cx_.schedule.core.swap_ab ? roles_.data : roles_.filter;
-    const std::int64_t rows = cx_.schedule.core.swap_ab ? tile_.warp_columns : tile_.warp_rows;
+    const ExprRef above = above_ == roles_.data ? data : filter;
+    const ExprRef along = above_ == roles_.data ? filter : data;
     const std::int64_t depths = tile_.row_bytes() / kStepBytes;
-    const std::int64_t blocks = rows / kGroupRows;
-    for (std::int64_t n = 0; n < depths * blocks; ++n) {
-      const std::int64_t k = core_.k_inner ? n % depths : n / blocks;
-      const std::int64_t i = core_.k_inner ? n / depths : n % blocks;
-      list.push_back(b_.wgmma({.op = core_.op,
-                               .acc = {acc_, integer(i * values)},
-                               .a = side(above, i, k, cx_.schedule.core.swap_ab ? filter : data),
-                               .b = side(along, 0, k, cx_.schedule.core.swap_ab ? data : filter),
-                               .a_row_bytes = swizzle(above),
-                               .b_row_bytes = swizzle(along),
-                               .a_panel = panel(above),
-                               .b_panel = panel(along),
-                               .a_lines = lines(above),
-                               .b_lines = lines(along),
-                               .accumulate = k > 0 ? nullptr : later}));
+    if (fragments_) {
+      multiply_fragments({above_ == roles_.data ? ring_.data() : ring_.filter(), above}, along,
+                         later, release, list);
+      return b_.block(std::move(list));
+    }
+    list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
+    for (std::int64_t n = 0; n < depths * blocks_; ++n) {
+      const std::int64_t k = core_.k_inner ? n % depths : n / blocks_;
+      const std::int64_t i = core_.k_inner ? n / depths : n % blocks_;
+      list.push_back(multiply(i, k, side(above_, i, k, above), along, later));
     }
     list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Commit}));
+    list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}));
+    list.push_back(release);
     return b_.block(std::move(list));
+  }
+
+  // The same with a in registers. All but the latest instructions end before fragments are loaded in
+  // place of theirs: behind a step's first those of the step before have.
+  void multiply_fragments(kernel::LocalRef above, ExprRef along, ExprRef later, StmtRef release,
+                          Stmts &list) {
+    for (std::int64_t k = 0; k < tile_.row_bytes() / kStepBytes; ++k) {
+      list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}));
+      if (k == 1)
+        list.push_back(release);
+      list.push_back(fragments_->load(above, k));
+      list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Fence}));
+      for (std::int64_t i = 0; i < blocks_; ++i)
+        list.push_back(multiply(i, k, fragments_->at(i, k), along, later));
+      list.push_back(b_.wgmma_sync({kernel::WgmmaStep::Commit}));
+    }
   }
 
   // Until the buffers are full, and what the step before has read is let go of.
   StmtRef step(ExprRef later, const Positions &points, StmtRef windows) {
-    return b_.block({ring_.wait(), multiply(later, points),
-                     b_.wgmma_sync({kernel::WgmmaStep::Wait, 1}),
-                     has_resident(cx_.schedule) ? nullptr : b_.branch(later, ring_.let_go()),
-                     windows, ring_.advance()});
+    const StmtRef release = has_resident(cx_.schedule) ? nullptr : b_.branch(later, ring_.let_go());
+    return b_.block({ring_.wait(), multiply(later, points, release), windows, ring_.advance()});
   }
 
   StmtRef steps() {
@@ -258,6 +295,8 @@ private:
     group_column_ =
         named(b_, all, "group_column", b_.mul(b_.mod(inside, across), tile_.warp_columns));
     place_in_window(all);
+    if (fragments_)
+      fragments_->place(all);
     all.push_back(start(turn));
     all.push_back(b_.branch(b_.less(0, turn), ring_.wait_dealt()));
     all.push_back(join_.start());

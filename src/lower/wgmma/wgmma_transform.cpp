@@ -33,7 +33,8 @@ public:
         squares_(register_buffer(b_, "squares", {DType::F32, 1},
                                  static_cast<std::int64_t>(together_) * kElems)),
         deals_(turns_in_ring(cx_.gemm(), roles_.filter) &&
-               cx_.gemm().run() == schedule::kDealtWords) {}
+               cx_.gemm().run() == schedule::kDealtWords),
+        deals_points_(schedule::deals_points(cx_.gemm())) {}
 
   StmtRef build(ExprRef item) {
     Stmts all;
@@ -57,22 +58,34 @@ private:
   const TransformedSteps steps_;
   const std::size_t together_; // panels that a warp reads before it writes
   const BufferId squares_;
-  const bool deals_;               // channels of the filter
-  Chunks from_{}, to_{}, dealt_{}; // of the first square
+  const bool deals_, deals_points_; // channels of the filter; points of the depth
+  Chunks from_{}, to_{}, dealt_{};  // of the first square
   ExprRef warp_{};
 
-  // Work-item i + 8 s has the squares of 4 channels from 4 i and of 4 points of the depth from
-  // 4 (i ^ s) on, and of those 16 points away.
+  // Work-item i + 8 s has the squares of 4 channels from 4 i and of 4 points of the depth, those of
+  // chunk r(i) ^ s of a row, and of those 16 points away. r is i where a chunk's points are neighbours;
+  // where they are dealt the bits of i go round, one way or the other, so that none meet in a bank.
   void place(ExprRef item, Stmts &list) {
     const ExprRef along = named(b_, list, "square", b_.mod(item, kPhase));
+    const std::int64_t up = deals_ ? kPhase / 2 : 2;
+    const ExprRef round =
+        deals_points_ ? b_.add(b_.mul(b_.mod(along, kPhase / up), up), b_.div(along, kPhase / up))
+                      : along;
     const ExprRef depth =
-        named(b_, list, "square_depth", b_.scalar(ScalarOp::BitXor, {along, b_.div(item, kPhase)}));
+        named(b_, list, "square_depth", b_.scalar(ScalarOp::BitXor, {round, b_.div(item, kPhase)}));
     for (int i = 0; i < kSide; ++i) {
-      from_[at(i)] = chunk(b_.add(b_.mul(depth, kSide), i), along, list);
+      from_[at(i)] = chunk(point(depth, i), along, list);
       to_[at(i)] = chunk(b_.add(b_.mul(along, kSide), i), depth, list);
       if (deals_)
         dealt_[at(i)] = chunk(dealt_row(along, i), depth, list);
     }
+  }
+
+  // Point number `i` of a chunk.
+  ExprRef point(ExprRef chunk, int i) const {
+    if (!deals_points_)
+      return b_.add(b_.mul(chunk, kSide), i);
+    return b_.add(b_.add(b_.mul(b_.div(chunk, 2), 2 * kSide), b_.mod(chunk, 2)), 2 * i);
   }
 
   // The element of chunk number `i` of all squares in a panel that begins at `first`: a bit tells the

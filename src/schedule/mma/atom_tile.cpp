@@ -130,11 +130,13 @@ Reason wrong_rows(const Gemm &gemm) {
   const bool is_of_wgmma = gemm.is_wgmma();
   const bool has_panels = is_of_wgmma && gemm.roles.filter_turned;
   const std::int64_t last = gemm.tile.warp_columns % gemm.panel * gemm.tile.elem_bytes;
+  const std::int64_t last_row = gemm.tile.warp_rows * gemm.tile.elem_bytes % kPanelBytes;
   const bool is_square =
-      turns_in_ring(gemm, gemm.roles.filter); // as many columns as a row's points
+      is_of_wgmma && reads_words(gemm, gemm.roles.filter); // as many columns as a row's points
   for (const std::int64_t bytes :
        {gemm.tile.row_bytes(), is_of_wgmma ? ring_row_bytes(gemm) : kPanelBytes,
         has_panels && last != 0 ? last : kPanelBytes,
+        is_of_wgmma && gemm.roles.data_turned && last_row != 0 ? last_row : kPanelBytes,
         is_square ? gemm.panel * gemm.tile.elem_bytes : kPanelBytes})
     if (bytes != kPanelBytes && (has_panels || (bytes != 32 && bytes != 64)))
       return fmt::format("rows of {} bytes in local memory; {} reads rows of {}", bytes,

@@ -81,13 +81,21 @@ bool reads_words(const Gemm &gemm, int input) {
   return gemm.roles.is_turned(input) && fragment.turned == Turned::Words;
 }
 
-bool turns_in_ring(const Gemm &gemm, int input) {
-  return gemm.is_wgmma() && reads_words(gemm, input);
+int a_input(const Gemm &gemm) { return gemm.core().swap_ab ? gemm.roles.filter : gemm.roles.data; }
+
+int b_input(const Gemm &gemm) { return gemm.core().swap_ab ? gemm.roles.data : gemm.roles.filter; }
+
+bool a_in_registers(const Gemm &gemm) {
+  return gemm.is_wgmma() && reads_words(gemm, a_input(gemm));
 }
 
-bool turns_in_ring(const Gemm &gemm) {
-  return turns_in_ring(gemm, gemm.roles.data) || turns_in_ring(gemm, gemm.roles.filter);
+bool turns_in_ring(const Gemm &gemm, int input) {
+  return input == b_input(gemm) && turns_in_ring(gemm);
 }
+
+bool turns_in_ring(const Gemm &gemm) { return gemm.is_wgmma() && reads_words(gemm, b_input(gemm)); }
+
+bool deals_points(const Gemm &gemm) { return a_in_registers(gemm) && turns_in_ring(gemm); }
 
 namespace {
 

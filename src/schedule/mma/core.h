@@ -73,7 +73,7 @@
 // where those are no neighbours in the result (NCHW), 8 work-items store neighbouring pixels of
 // each. A turned filter is copied in panels of 128 bytes of channels; its vec is 2, or 8 where each
 // warp exchanges 16 rows of a panel's columns at a time through local memory; words that are turned in
-// the ring may be dealt there for a vec of 4.
+// the ring may be dealt there for a vec of 4. Words of operand a are not turned: registers hold them.
 //
 // With tiles of the pixel indices (`tile n:8 y:4 x:4`) a tile's pixels are a box of them, the last
 // of the schedule fastest, which a tiled map copies, and not an im2col map. So are those of
@@ -235,10 +235,18 @@ bool core_gathers(const Gemm &gemm, int input);
 // Whether an input's tile lies turned and its elements are whole words: warps of mma read it by loads
 // of these.
 bool reads_words(const Gemm &gemm, int input);
-// Whether warps that transform turn an input's tile in the ring, as wgmma reads words by rows of the
-// depth alone; or some input's.
+// The inputs of wgmma's operands a and b.
+int a_input(const Gemm &gemm);
+int b_input(const Gemm &gemm);
+// wgmma reads words by rows of the depth alone. Whether registers hold its operand a, of an input whose
+// words lie turned: work-items load fragments (lower/wgmma/wgmma_fragments.h).
+bool a_in_registers(const Gemm &gemm);
+// Whether warps that transform turn an input's tile in the ring, which b reads; or either's.
 bool turns_in_ring(const Gemm &gemm, int input);
 bool turns_in_ring(const Gemm &gemm);
+// Whether the latter deal 8 points of the depth as the former's loads meet in no bank: column t + 4 h
+// of an instruction is point 2 t + h, of t < 4 and h < 2.
+bool deals_points(const Gemm &gemm);
 
 // How one input's tile lies in local memory.
 struct CoreSideTile {

@@ -85,7 +85,7 @@ bool copies_alike(const Group &group, const Gemm &gemm, const CoreFeed &feed, in
 // Whether the input's pipe brings something that the map can be evaluated on.
 bool can_transform(const Gemm &gemm, const CoreFeed &feed) {
   if (feed.copied.empty() || core_cuts_runs(gemm, feed.input) || gemm.halo.taps > 1 ||
-      turns_in_ring(gemm))
+      a_in_registers(gemm) || turns_in_ring(gemm))
     return false;
   if (!gemm.is_wgmma())
     return !core_gathers(gemm, feed.input);
@@ -122,13 +122,15 @@ Reason wrong_feed(const Group &group, const Gemm &gemm, const CoreFeed &feed) {
 
 // What is left beside those that map: for all of a tile's accumulators, and at launch for those of
 // one instruction.
-Reason wrong_registers(const Schedule &schedule, const CoreTile &tile) {
+Reason wrong_registers(const Gemm &gemm) {
+  const Schedule &schedule = gemm.schedule;
+  const CoreTile &tile = gemm.tile;
   const std::int64_t launch = launch_registers(schedule);
   const int math = schedule.roles.math.registers;
   const std::int64_t consumer = math > 0 ? math : launch;
   const bool is_streamed = halo_stages(schedule) > 0 && !has_resident(schedule);
   const std::int64_t needed = tile.warp_rows * tile.warp_columns / kGroupItems + kSpareRegisters +
-                              (is_streamed ? kTwoRings : 0);
+                              (is_streamed ? kTwoRings : 0) + fragment_registers(gemm);
   const std::int64_t of_one =
       schedule.core.op->d.values() +
       (halo_stages(schedule) > 0 ? kWindowRegisters : kInstructionRegisters);
@@ -138,7 +140,7 @@ Reason wrong_registers(const Schedule &schedule, const CoreTile &tile) {
 
 // A window's rows are numbered by its pixels.
 Reason wrong_mapped_window(const Gemm &gemm) {
-  return window_box(gemm).points() == window_rows(gemm) ? wrong_registers(gemm.schedule, gemm.tile)
+  return window_box(gemm).points() == window_rows(gemm) ? wrong_registers(gemm)
                                                         : "taps move a window where no pixel does";
 }
 
@@ -157,7 +159,7 @@ Reason wrong_mappers(const Gemm &gemm, const std::vector<CoreFeed> &feeds) {
   if (Reason reason = outside(mappers(gemm, !feeds.empty())))
     return reason;
   if (feeds.empty())
-    return turns_in_ring(gemm) ? wrong_registers(gemm.schedule, gemm.tile) : Reason{};
+    return a_in_registers(gemm) || turns_in_ring(gemm) ? wrong_registers(gemm) : Reason{};
   if (halo_stages(gemm.schedule) > 0)
     return wrong_mapped_window(gemm);
   const bool is_turned = gemm.roles.data_turned;
@@ -166,7 +168,7 @@ Reason wrong_mappers(const Gemm &gemm, const std::vector<CoreFeed> &feeds) {
   if (Reason reason = wrong_sharing(kGroupItems, is_turned ? gemm.tile.depth : gemm.tile.rows,
                                     row_bytes / kChunkBytes))
     return reason;
-  return wrong_registers(gemm.schedule, gemm.tile);
+  return wrong_registers(gemm);
 }
 
 } // namespace

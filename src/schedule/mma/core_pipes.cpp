@@ -54,10 +54,11 @@ bool reads_by_wgmma(const Gemm &gemm) {
       data.footprint == Footprint::Resident || data.footprint == Footprint::StepHalo ||
       filter.footprint == Footprint::Halo)
     return false;
-  if (gemm.core().swap_ab && (roles.data_turned || (in_blocks && !loads && !is_halo)))
+  if (gemm.core().swap_ab && in_blocks && !loads && !is_halo)
     return false;
-  if (turns_in_ring(gemm) && (loads || data.footprint != Footprint::Step ||
-                              filter.footprint != Footprint::Step || has_box(gemm)))
+  if ((a_in_registers(gemm) || turns_in_ring(gemm)) &&
+      (loads || data.footprint != Footprint::Step || filter.footprint != Footprint::Step ||
+       has_box(gemm)))
     return false;
   if (roles.data_turned)
     return roles.filter_turned && !is_halo && !loads && !has_box(gemm) &&

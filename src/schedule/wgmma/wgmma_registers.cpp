@@ -22,6 +22,11 @@ int multiplying_groups(const Schedule &schedule) {
          schedule.roles.math.instances;
 }
 
+// Of a group's tile.
+std::int64_t rows_of_a(const Gemm &gemm) {
+  return gemm.core().swap_ab ? gemm.tile.warp_columns : gemm.tile.warp_rows;
+}
+
 Range of_role(std::string_view what, int registers) {
   return {what, registers, kLeast, kMost, kUnit};
 }
@@ -48,6 +53,11 @@ int warp_groups(const Schedule &schedule) {
 
 int launch_registers(const Schedule &schedule) {
   return kLaunchRegisters / warp_groups(schedule) / kUnit * kUnit;
+}
+
+std::int64_t fragment_registers(const Gemm &gemm) {
+  const std::int64_t blocks = rows_of_a(gemm) / kGroupRows;
+  return a_in_registers(gemm) ? kFragmentSets * blocks * gemm.core().op->a.values() : 0;
 }
 
 int registers_of_panels(int panels) {
@@ -87,9 +97,7 @@ int most_lead(const Gemm &gemm) {
 Reason wrong_roles(const Gemm &gemm) {
   const Core &core = gemm.core();
   const std::int64_t blocks = // of rows, whose instructions of a step can follow each other
-      is_wgmma(*core.op)
-          ? (core.swap_ab ? gemm.tile.warp_columns : gemm.tile.warp_rows) / kGroupRows
-          : 1;
+      is_wgmma(*core.op) ? rows_of_a(gemm) / kGroupRows : 1;
   if (core.k_inner && blocks <= 1)
     return "k_inner orders instructions of several blocks of 64 rows, and there is one";
   if (Reason reason = outside({"load.lead", gemm.schedule.roles.load.lead, 0, most_lead(gemm)}))

@@ -18,6 +18,10 @@ int warp_groups(const Schedule &schedule);
 // What the launch gives each work-item.
 int launch_registers(const Schedule &schedule);
 
+// Fragments of operand a for each 64 rows of a group, where registers hold it: one is loaded while the
+// other is multiplied by. And their registers of a work-item; 0 where local memory holds a.
+constexpr std::int64_t kFragmentSets = 2;
+std::int64_t fragment_registers(const Gemm &gemm);
 // Registers of a work-item that turns so many panels at a time (lower/wgmma/wgmma_transform.h), of
 // which it has 32 elements each; and how many a schedule's transform role has registers for, 1 at least.
 int registers_of_panels(int panels);

@@ -260,12 +260,16 @@ bool has_taps(const Nest &nest) {
                      [&](nest::IndexId i) { return nest::extent(nest, i) > 1; });
 }
 
-// Whether so few tiles of points are there that multiprocessors idle, or so few channels that an
-// instruction is narrow.
+// Whether so few tiles of points are there that multiprocessors idle, or so few channels, or points,
+// that an instruction is narrow.
+// An operand a that lies turned is swapped with b for registers to hold the wide side, as they hold words.
 bool suits_swapping(const Nest &nest, const Target &target) {
   const CoreRoles roles = roles_of(nest);
+  const DType type = type_of(nest, nest.inputs[at(roles.data)]);
+  if (roles.data_turned && turned_operands(type, true) != Turned::Words)
+    return false;
   const auto tiles = [](std::int64_t points) { return ceil_div(points, kGroupRows); };
-  return roles.channel_points <= kGroupRows ||
+  return std::min(roles.channel_points, roles.points) <= kGroupRows ||
          tiles(roles.points) * tiles(roles.channel_points) <= target.compute_units;
 }
 

@@ -56,7 +56,8 @@ inline constexpr auto kGroupTiles = std::to_array<TileSizes>({
     {64, 128, 1, 1},    {64, 128, 1, 1, 2}, {256, 32, 2, 1},  {128, 32, 2, 1},
     {64, 64, 1, 1},     {64, 32, 1, 1},     {128, 16, 2, 1},  {64, 16, 1, 1},
 });
-// Points in tens of ways: images of 7, 14 and 28 each way are whole tiles of them, or nearly.
+// Points in tens of ways: images of 7, 14 and 28 each way are whole tiles of them, or nearly. Wide
+// ones are for filter gradients of few errors, whose wide side registers then hold.
 inline constexpr auto kSwappedTiles = std::to_array<TileSizes>({
     {256, 64, 1, 1, 1, true}, {224, 64, 1, 1, 1, true}, {112, 128, 1, 2, 1, true},
     {208, 64, 1, 1, 1, true}, {200, 64, 1, 1, 1, true}, {192, 64, 1, 1, 1, true},
@@ -64,7 +65,7 @@ inline constexpr auto kSwappedTiles = std::to_array<TileSizes>({
     {104, 64, 1, 1, 1, true}, {96, 64, 1, 1, 1, true},  {80, 64, 1, 1, 1, true},
     {64, 64, 1, 1, 1, true},  {56, 64, 1, 1, 1, true},  {48, 64, 1, 1, 1, true},
     {40, 64, 1, 1, 1, true},  {32, 64, 1, 1, 1, true},  {24, 64, 1, 1, 1, true},
-    {16, 64, 1, 1, 1, true},
+    {16, 64, 1, 1, 1, true},  {64, 256, 1, 2, 1, true}, {64, 192, 1, 3, 1, true},
 });
 // Of windows, which serve 64 rows, or all columns where swapped, from one image.
 inline constexpr auto kWindowTiles = std::to_array<TileSizes>({

@@ -52,7 +52,9 @@ int registers_to_copy(const Schedule &schedule, int multiplying) {
 }
 
 // As many as the accumulators leave.
-int registers_to_turn(const Schedule &schedule, const schedule::CoreTile &tile, int multiplying) {
+int registers_to_turn(const schedule::Gemm &gemm, int multiplying) {
+  const Schedule &schedule = gemm.schedule;
+  const schedule::CoreTile &tile = gemm.tile;
   const int all =
       launch_registers(schedule) * warp_groups(schedule) - schedule.roles.load.registers;
   const int sums =
@@ -61,7 +63,9 @@ int registers_to_turn(const Schedule &schedule, const schedule::CoreTile &tile, 
     const int turning = schedule.roles.transform.groups * schedule::registers_of_panels(panels);
     return turning + multiplying * sums <= all;
   };
-  int panels = kMostPanels;
+  const std::int64_t turned = turns_in_ring(gemm, gemm.roles.data) ? tile.rows : tile.columns;
+  const auto of_warp = ceil_div(turned, gemm.panel * schedule::kGroupWarps);
+  int panels = static_cast<int>(std::min<std::int64_t>(kMostPanels, of_warp));
   while (panels > 1 && !fits(panels))
     --panels;
   return schedule::registers_of_panels(panels);
@@ -77,9 +81,8 @@ void assign_registers(const schedule::Gemm &gemm, Schedule &schedule) {
     return;
   roles.load.registers = registers_to_copy(schedule, multiplying);
   if (roles.transform.groups > 0)
-    roles.transform.registers = turns_in_ring(gemm)
-                                    ? registers_to_turn(schedule, gemm.tile, multiplying)
-                                    : kMapperRegisters;
+    roles.transform.registers =
+        turns_in_ring(gemm) ? registers_to_turn(gemm, multiplying) : kMapperRegisters;
   const int rest = launch_registers(schedule) * groups - roles.load.registers -
                    roles.transform.groups * roles.transform.registers;
   roles.math.registers = std::min(kMostMath, rest / multiplying / 8 * 8);
