@@ -262,7 +262,22 @@ TEST(OpenclDevice, WhatIsTracedBeginsBehindWhatIsQueued) {
   ASSERT_EQ(times.size(), 2u);
   EXPECT_EQ(times[0].begin, 0);
   EXPECT_GE(times[1].begin, times[0].end);
-  EXPECT_EQ(device->time_all({}, true), 0);
+}
+
+TEST(OpenclDevice, LaunchesAreTimedBetweenTwoMarks) {
+  TILEFUSE_NEED_OPENCL(device);
+  const std::int64_t step = std::max<std::int64_t>(device->alignment(), kElems * 4);
+  const auto memory = device->allocate(2 * step);
+  const std::vector<Binding> bindings = {{memory.get(), 0, kElems * 4},
+                                         {memory.get(), step, kElems * 4}};
+  const auto kernel = device->load(device->build({scale_package("scale", "3.0f")})[0], bindings);
+  const auto seconds = [&](std::size_t launches) {
+    const std::vector<Launchable *> all(launches, kernel.get());
+    return device->time_all(all, false);
+  };
+  EXPECT_EQ(seconds(0), 0);
+  EXPECT_GT(seconds(1), 0);
+  EXPECT_GT(seconds(2000), seconds(1));
 }
 
 TEST(OpenclDevice, TooMuchMemoryIsAnError) {
