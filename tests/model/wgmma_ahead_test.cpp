@@ -140,6 +140,26 @@ poly::Group two_operands(int rows) {
                                        rows, 64 * rows))};
 }
 
+// What all pixels of an image read is no matrix of points, though those of images lie as one.
+TEST(WgmmaAhead, WhatPixelsShareIsReadInPlace) {
+  const poly::Group group = {nest::parse_nest(R"(nest gemm {
+  index n 16, y 7, m 64 | c 64
+  slot 0 f16 7168, 1 f16 4096, 2 f16 7168, 3 f16 7168, 4 f16 1024
+  acc f32 = sum mul
+  in 0 + 0 [n:16*448, y:7*64, c:64*1]
+  in 1 + 0 const [m:64*64, c:64*1]
+  out 2 + 0 [n:16*448, y:7*64, m:64*1]
+  extra 3 + 0 [n:16*448, y:7*64, m:64*1]
+  extra 4 + 0 [n:16*64, 0:1*1, m:64*1]
+  post f16(acc * f32($0) + f32($1))
+})")};
+  const std::vector<Schedule> all = ahead_of(group);
+  ASSERT_FALSE(all.empty());
+  for (const Schedule &each : all)
+    EXPECT_EQ(ahead_operands(gemm_of(group.anchor, each)).size(), 1u);
+  EXPECT_GT(check_schedules(group, target(), all, 9), 0);
+}
+
 // A kernel in whose text any one of the lines with these words is missing is found to be wrong.
 void expect_needed(const KernelCase &drawn, const std::string &words) {
   const Reference reference(drawn);

@@ -64,7 +64,7 @@ std::optional<std::int64_t> matrix_stride(const Nest &nest, const nest::Operand 
     const std::int64_t extent = nest.indices[at(*i)].extent;
     if (extent == 1)
       continue;
-    if (next != 0 && flat.coeff[at(*i)] != next)
+    if (flat.coeff[at(*i)] == 0 || (next != 0 && flat.coeff[at(*i)] != next))
       return {};
     stride = next == 0 ? flat.coeff[at(*i)] : stride;
     next = extent * flat.coeff[at(*i)];
