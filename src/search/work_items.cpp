@@ -244,7 +244,7 @@ std::vector<Schedule> cluster_forms(const nest::Nest &nest, const Schedule &sche
   if (!schedule::has_core(schedule) || !is_wgmma(*schedule.core.op) ||
       schedule.tiles.persistent == 0)
     return found;
-  if (schedule.core.swap_ab || halo_stages(schedule) > 0)
+  if (schedule.core.swap_ab || halo_stages(schedule) > 0 || schedule.extra.epi_n > 0)
     return found; // legal, and left to the tuner: the model's price of sharing is not fitted to them
   const schedule::TileGrid grid = tile_grid(gemm_of(nest, schedule));
   for (const auto &[rows, columns] : {std::pair{2, 1}, {1, 2}})

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <tuple>
 
 #include "cost/model.h"
 #include "schedule/mma/core.h"
@@ -108,6 +110,36 @@ TEST(WgmmaModel, ClustersCostWhatTheyDoOnAnH200) {
         predict(nest, *on_cluster, h200()).seconds / predict(nest, *found, h200()).seconds;
     EXPECT_NEAR(ratio, of.ratio, 0.06) << to_text(nest, *on_cluster);
   }
+}
+
+// A product whose result is masked, beside what else is added, as an input gradient's is.
+nest::Nest masked(const char *type, std::int64_t rows, int depth, int columns, bool is_added) {
+  const std::int64_t results = rows * columns;
+  const std::string in =
+      std::string(type) == "f32" ? "acc f32 = sum mul tf32" : "acc f32 = sum mul";
+  return nest::parse_nest(fmt::format(
+      "nest gemm {{\n  index y {0}, c {1} | m {2}\n"
+      "  slot 0 {3} {4}, 1 {3} {5}, 2 {3} {6}, 3 {3} {6}, 4 {3} {6}\n  {7}\n"
+      "  in 0 + 0 [y:{0}*{2}, m:{2}*1]\n  in 1 + 0 [c:{1}*{2}, m:{2}*1]\n"
+      "  out 2 + 0 [y:{0}*{1}, c:{1}*1]\n  extra 3 + 0 [y:{0}*{1}, c:{1}*1]\n{8}"
+      "  post {3}(select(f32($0) > 0, acc{9}, 0))\n}}\n",
+      rows, columns, depth, type, rows * depth, columns * depth, results, in,
+      is_added ? fmt::format("  extra 4 + 0 [y:{0}*{1}, c:{1}*1]\n", rows, columns) : "",
+      is_added ? " + f32($1)" : ""));
+}
+
+// Two operands come by epilogue tiles; one fits beside a ring as it is.
+TEST(WgmmaModel, SeveralOperandsComeByEpilogueTiles) {
+  for (const bool is_added : {false, true})
+    for (const auto &[type, rows, depth] : {std::tuple{"f32", 25088, 256}, {"f16", 50176, 256}}) {
+      const nest::Nest nest = masked(type, rows, depth, 1024, is_added);
+      const auto all = search::wgmma_schedules(nest, h200(), std::string(type) == "f32");
+      ASSERT_FALSE(all.empty());
+      const auto best = std::min_element(all.begin(), all.end(), [&](const auto &a, const auto &b) {
+        return predict(nest, a, h200()).seconds < predict(nest, b, h200()).seconds;
+      });
+      EXPECT_EQ(best->extra.epi_n > 0, is_added) << to_text(nest, *best);
+    }
 }
 
 } // namespace

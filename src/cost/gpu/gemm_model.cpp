@@ -250,6 +250,7 @@ struct WgmmaModel : GemmModel {
   const int stages = step_stages(gemm.schedule);
   const int windows = halo_stages(gemm.schedule);
   const int operand_stages = gemm.schedule.extra.stages;
+  const schedule::AheadRing ahead = ahead_ring(gemm); // of what post-ops read
   const int mappers = gemm.schedule.roles.transform.groups;
   const int instances = gemm.schedule.roles.math.instances;
   const bool is_kept = has_resident(gemm.schedule); // the filter
@@ -268,13 +269,20 @@ struct WgmmaModel : GemmModel {
     return is_kept ? 0 : static_cast<double>(tile.columns) * share;
   }
 
+  // Of what post-ops read, whole tiles at once, behind which copies of the inputs wait; those of
+  // epilogue tiles let them pass.
+  bool ahead_whole() const { return operand_stages > 0 && ahead.pieces == 1; }
+
   // Of a copy, of which as many are under way as there are buffers; where they are few, one is read
-  // meanwhile.
+  // meanwhile, and rows of epilogue tiles come between.
   double latency() const {
-    if (windows == 0 && stages <= kShallow)
-      return (rates.tensor_copy_latency_shallow_cycles + copy_cycles()) / (stages - 1);
-    const double copy = operand_stages > 0 ? rates.tensor_copy_latency_ahead_cycles
-                                           : rates.tensor_copy_latency_cycles;
+    if (windows == 0 && stages <= kShallow) {
+      const double between =
+          ahead_whole() ? 0 : ahead_cycles() / static_cast<double>(most_steps(gemm));
+      return (rates.tensor_copy_latency_shallow_cycles + copy_cycles() + between) / (stages - 1);
+    }
+    const double copy =
+        ahead_whole() ? rates.tensor_copy_latency_ahead_cycles : rates.tensor_copy_latency_cycles;
     const double of_windows = windows > 0 ? copy / (windows * taps_of_window(gemm)) : 0;
     return is_kept ? of_windows : std::max(of_windows, copy / stages);
   }
@@ -407,14 +415,15 @@ struct WgmmaModel : GemmModel {
     return cycles;
   }
 
-  // Until a tile of it has come: all multiprocessors share the way from memory.
+  // Until an epilogue tile of it has come: all multiprocessors share the way from memory.
   double ahead_latency() const {
     double bytes = 0;
     for (const schedule::AheadOperand &operand : ahead_operands(gemm))
-      bytes += static_cast<double>(tile.rows * tile.columns * operand.elem_bytes);
+      bytes += static_cast<double>(ahead.elems * operand.elem_bytes);
     const double share =
         target.gbytes_per_s * 1e9 / (target.compute_units * rates.wgmma_clock_hz); // a cycle
-    return rates.tensor_copy_latency_ahead_cycles + (bytes - kFittedAhead) / share;
+    return ahead_whole() ? rates.tensor_copy_latency_ahead_cycles + (bytes - kFittedAhead) / share
+                         : rates.tensor_copy_latency_cycles + bytes / share;
   }
 
   // All steps of a tile.
@@ -476,12 +485,23 @@ struct WgmmaModel : GemmModel {
     return rates.cluster_join_cycles + static_cast<double>(bytes) / rates.cluster_bytes_per_cycle;
   }
 
+  // From the last step of a tile until it is stored: epilogue tiles for which there was no buffer
+  // before come meanwhile, as many at once as there are buffers.
+  double end_cycles(double results) const {
+    if (operand_stages == 0)
+      return results;
+    const auto pieces = static_cast<double>(ahead.pieces);
+    const double late = std::max(0.0, pieces - operand_stages) / operand_stages;
+    return std::max(results, late * (ahead_latency() + results / pieces));
+  }
+
   // Of one multiprocessor with so many tiles. A group that takes turns stores its results while the
   // other multiplies.
   double busy_cycles(double tiles) const {
     const double gather = gathers ? kGatherTile : 0;
     const double steps = gather + steps_cycles();
-    const double results = result_cycles() + join_cycles();
+    const double stores = result_cycles() + join_cycles();
+    const double results = end_cycles(stores);
     const double filter = // copied once
         is_kept ? static_cast<double>(tile.ring_bytes(stages) * tile.columns) /
                       (static_cast<double>(tile.rows * tile.spread + tile.columns) *
@@ -489,10 +509,13 @@ struct WgmmaModel : GemmModel {
                 : 0;
     const double of_tile =
         sum_cycles() + (instances > 1 ? std::max(steps, (steps + results) / 2) : steps + results);
-    // A buffer of what is fetched ahead is copied to when a tile has been stored.
-    const double ahead =
-        operand_stages > 0 ? (ahead_latency() + ahead_cycles() + results) / operand_stages : 0;
-    return filter + tiles * std::max(of_tile, ahead) + (instances > 1 ? results : 0);
+    // A buffer of what is fetched ahead is copied to when what it held has been stored.
+    const double fetched =
+        operand_stages > 0
+            ? (static_cast<double>(ahead.pieces) * ahead_latency() + ahead_cycles() + stores) /
+                  operand_stages
+            : 0;
+    return filter + tiles * std::max(of_tile, fetched) + (instances > 1 ? results : 0);
   }
 
   // Tiles of the busiest multiprocessor.

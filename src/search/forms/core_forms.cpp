@@ -10,6 +10,7 @@
 #include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
+#include "program/expr.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
 #include "schedule/wgmma/wgmma_maps.h"
@@ -276,28 +277,71 @@ bool suits_swapping(const Nest &nest, const Target &target) {
 // With so many buffers for what can be fetched ahead (schedule/wgmma/wgmma_panels.h), and as many of
 // inputs as fit beside; nothing where it cannot.
 std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Target &target,
-                                   int buffers) {
-  schedule.extra = {.engine = Engine::Tma, .stages = buffers};
+                                   int buffers, std::int64_t epi_n = 0) {
+  schedule.extra = {.engine = Engine::Tma, .stages = buffers, .epi_n = epi_n};
   fit_stages(nest, schedule, target);
   return illegal(nest, schedule, target) ? std::nullopt : std::optional(std::move(schedule));
 }
 
-// Appends those of every schedule for which the target's compiler leaves registers, or `in_turn` of
-// groups in turn alone: these may be faster, as one multiplies meanwhile.
+constexpr int kLeastRing = 3; // a shallower one waits for each copy
+
+bool reads(const program::Expr &expr, int operand) {
+  return (expr.kind == program::Expr::Kind::Operand && expr.operand == operand) ||
+         std::any_of(expr.args.begin(), expr.args.end(),
+                     [&](const program::Expr &arg) { return reads(arg, operand); });
+}
+
+// Whether several operands are fetched ahead; of results of 4 bytes post-ops have to read each, as
+// compilers spill where sums of tiles alone read one.
+bool reads_several_ahead(const Gemm &gemm, const Target &target) {
+  const std::vector<schedule::AheadOperand> ahead = ahead_operands(gemm);
+  const bool is_wide =
+      has(target, Quirk::WideAheadSpills) && size_bytes(type_of(gemm.nest, gemm.nest.out)) == 4;
+  return ahead.size() > 1 && (!is_wide || std::all_of(ahead.begin(), ahead.end(),
+                                                      [&](const schedule::AheadOperand &operand) {
+                                                        return reads(gemm.nest.post, operand.extra);
+                                                      }));
+}
+
+// Several operands of post-ops by epilogue tiles, in large tiles, whose whole ones would leave the
+// ring little.
+std::vector<Schedule> with_epilogue_tiles(const Nest &nest, const Schedule &schedule,
+                                          const Target &target) {
+  constexpr std::int64_t kSide = 128;    // of a tile; others were slower
+  constexpr std::int64_t kRowBytes = 64; // of an epilogue tile
+  std::vector<Schedule> found;
+  const Gemm gemm = gemm_of(nest, schedule);
+  if (gemm.tile.rows != kSide || gemm.tile.columns != kSide || has_taps(nest)) // not weighed yet
+    return found;
+  for (const int buffers : {4, 2})
+    if (auto ahead = with_ahead(nest, schedule, target, buffers,
+                                kRowBytes / size_bytes(type_of(nest, nest.out)));
+        ahead && step_stages(*ahead) >= kLeastRing &&
+        reads_several_ahead(gemm_of(nest, *ahead), target))
+      found.push_back(*std::move(ahead));
+  return found;
+}
+
+// Appends those of every schedule for which the target's compiler leaves registers, or whole tiles
+// `in_turn` of groups in turn alone: these may be faster, as one multiplies meanwhile.
 void add_ahead(const Nest &nest, const Target &target, bool in_turn, std::vector<Schedule> &found) {
-  constexpr int kLeastRing = 3; // a shallower one waits for each copy, unless a tile has no more
   const std::size_t count = nest.extras.empty() ? 0 : found.size();
   const bool is_wide =
       has(target, Quirk::WideAheadSpills) && size_bytes(type_of(nest, nest.out)) == 4;
   for (std::size_t i = 0; i < count; ++i) {
     const int instances = found[i].roles.math.instances;
-    if (has_loading_warps(found[i]) || (in_turn && instances == 1)) // the former not weighed yet
+    if (has_loading_warps(found[i]) || // not weighed yet
+        (is_wide && found[i].store == schedule::Store::Tma))
       continue;
-    for (int buffers = 2 * instances;
-         buffers > 0 && !(is_wide && found[i].store == schedule::Store::Tma); buffers /= 2)
+    std::vector<Schedule> by_tiles = with_epilogue_tiles(nest, found[i], target);
+    const bool is_whole = by_tiles.empty();
+    append(found, std::move(by_tiles));
+    if (in_turn && (instances == 1 || !is_whole))
+      continue;
+    for (int buffers = 2 * instances; buffers > 0; buffers /= 2)
       if (auto ahead = with_ahead(nest, found[i], target, buffers);
           ahead && (halo_stages(found[i]) > 0 ||
-                    step_stages(*ahead) >=
+                    step_stages(*ahead) >= // unless a tile has no more steps
                         std::min<std::int64_t>(kLeastRing, core_steps(gemm_of(nest, *ahead)))))
         found.push_back(*std::move(ahead));
   }
