@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels that add up what their tiles store compile for Hopper, without a spill or advice of ptxas.
 #include <array>
-#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "emit/c/cuda.h"
 #include "emit/cuda_checks.h"
@@ -87,45 +91,30 @@ nest gemm_part {
 }
 )";
 
-constexpr std::array kGradientSchedules = {R"(schedule wgmma_store workitem
-  tile   p:1 c:64
+// Tiles of 128 x `columns`, whose operands come as `extra` says.
+std::string gradient_schedule(int columns, int warpgroups, std::string_view extra,
+                              std::string_view math, std::string_view order) {
+  return fmt::format(R"(schedule wgmma_store workitem
+  tile   p:1 c:{0}
   vec    c:2
-  wgmma  m64n64k16.f16.f32 m 128 warpgroups 1 1
+  wgmma  m64n{0}k16.f16.f32 m 128 warpgroups {1} 1
   loop   p c m
   pipe   0 tma stages 3
   pipe   1 tma stages 3
-  pipe   extra tma stages 2
+  pipe   extra tma stages {2}
   role   load registers 56
-  role   math pingpong 2 registers 224
-  order  persistent 132
+  role   math {3}registers 224
+  order  persistent 132{4}
   store  tma
 )",
-                                           R"(schedule wgmma_store workitem
-  tile   p:1 c:128
-  vec    c:2
-  wgmma  m64n128k16.f16.f32 m 128 warpgroups 1 1
-  loop   p c m
-  pipe   0 tma stages 3
-  pipe   1 tma stages 3
-  pipe   extra tma stages 3 epi_n 32
-  role   load registers 56
-  role   math pingpong 2 registers 224
-  order  persistent 132
-  store  tma
-)",
-                                           R"(schedule wgmma_store workitem
-  tile   p:1 c:128
-  vec    c:2
-  wgmma  m64n128k16.f16.f32 m 128 warpgroups 2 1
-  loop   p c m
-  pipe   0 tma stages 3
-  pipe   1 tma stages 3
-  pipe   extra tma stages 2 epi_n 64
-  role   load registers 56
-  role   math registers 224
-  order  persistent 132 cluster 2 1
-  store  tma
-)"};
+                     columns, warpgroups, extra, math, order);
+}
+
+std::vector<std::string> gradient_schedules() {
+  return {gradient_schedule(64, 1, "2", "pingpong 2 ", ""),
+          gradient_schedule(128, 1, "3 epi_n 32", "pingpong 2 ", ""),
+          gradient_schedule(128, 2, "2 epi_n 64", "", " cluster 2 1")};
+}
 
 // The same of taps, in windows and swapped.
 constexpr const char *kTapGradient = R"(group
@@ -167,11 +156,11 @@ constexpr std::array kTapSchedules = {R"(schedule wgmma_window workitem
   order  persistent 132
 )"};
 
-std::vector<Package> compiled(const char *text, std::span<const char *const> schedules) {
+template <class Texts> std::vector<Package> compiled(const char *text, const Texts &schedules) {
   const Target target = hopper_target();
   const poly::Group group = poly::parse_group(text);
   std::vector<Package> packages;
-  for (const char *each : schedules) {
+  for (const std::string_view each : schedules) {
     const schedule::Schedule schedule = schedule::parse_schedule(group, each);
     const auto wrong = schedule::illegal(group, schedule, target);
     EXPECT_FALSE(wrong) << *wrong;
@@ -191,7 +180,7 @@ TEST(CudaSums, TilesCompile) {
 }
 
 TEST(CudaSums, OfInputGradientsCompile) {
-  std::vector<Package> packages = compiled(kGradient, kGradientSchedules);
+  std::vector<Package> packages = compiled(kGradient, gradient_schedules());
   for (Package &package : compiled(kTapGradient, kTapSchedules))
     packages.push_back(std::move(package));
   ASSERT_EQ(packages.size(), 4U);
@@ -201,8 +190,8 @@ TEST(CudaSums, OfInputGradientsCompile) {
 // Registers hold halves as f32, so that what is added is rounded besides.
 TEST(CudaSums, AddWhatIsStored) {
   const poly::Group group = poly::parse_group(kGradient);
-  const kernel::Kernel kernel =
-      lower::lower(group, schedule::parse_schedule(group, kGradientSchedules[0]), hopper_target());
+  const kernel::Kernel kernel = lower::lower(
+      group, schedule::parse_schedule(group, gradient_schedules()[0]), hopper_target());
   EXPECT_NE(kernel::to_text(kernel).find("round_f16(f32x2(stored))"), std::string::npos);
 }
 

@@ -242,20 +242,30 @@ TEST(OpenclDevice, MemoryPartsAndZeros) {
   EXPECT_LT(seconds[0], 5);
 }
 
+// A kernel that stores three times the first part of its memory in the second.
+struct Scaling {
+  explicit Scaling(Device &device)
+      : step(std::max<std::int64_t>(device.alignment(), kElems * 4)),
+        memory(device.allocate(2 * step)), bindings{{memory.get(), 0, kElems * 4},
+                                                    {memory.get(), step, kElems * 4}},
+        kernel(device.load(device.build({scale_package("scale", "3.0f")})[0], bindings)) {}
+
+  std::int64_t step;
+  std::unique_ptr<Memory> memory;
+  std::vector<Binding> bindings;
+  std::unique_ptr<Launchable> kernel;
+};
+
 TEST(OpenclDevice, WhatIsTracedBeginsBehindWhatIsQueued) {
   TILEFUSE_NEED_OPENCL(device);
-  const std::int64_t step = std::max<std::int64_t>(device->alignment(), kElems * 4);
-  const auto memory = device->allocate(2 * step);
-  const std::vector<Binding> bindings = {{memory.get(), 0, kElems * 4},
-                                         {memory.get(), step, kElems * 4}};
-  const auto kernel = device->load(device->build({scale_package("scale", "3.0f")})[0], bindings);
-  const std::vector<Launchable *> twice = {kernel.get(), kernel.get()};
+  const Scaling scaling(*device);
+  const std::vector<Launchable *> twice = {scaling.kernel.get(), scaling.kernel.get()};
   const std::vector<float> values = counting();
   std::vector<float> got(kElems, 9.0f);
-  device->write(bindings[0], std::as_bytes(std::span(values)));
-  device->fill_zero(bindings[0]);
+  device->write(scaling.bindings[0], std::as_bytes(std::span(values)));
+  device->fill_zero(scaling.bindings[0]);
   EXPECT_GT(device->time_all(twice, true), 0);
-  device->read(bindings[1], std::as_writable_bytes(std::span(got)));
+  device->read(scaling.bindings[1], std::as_writable_bytes(std::span(got)));
   EXPECT_EQ(got, std::vector<float>(kElems, 0.0f));
 
   const std::vector<LaunchTime> times = device->trace(twice);
@@ -266,13 +276,9 @@ TEST(OpenclDevice, WhatIsTracedBeginsBehindWhatIsQueued) {
 
 TEST(OpenclDevice, LaunchesAreTimedBetweenTwoMarks) {
   TILEFUSE_NEED_OPENCL(device);
-  const std::int64_t step = std::max<std::int64_t>(device->alignment(), kElems * 4);
-  const auto memory = device->allocate(2 * step);
-  const std::vector<Binding> bindings = {{memory.get(), 0, kElems * 4},
-                                         {memory.get(), step, kElems * 4}};
-  const auto kernel = device->load(device->build({scale_package("scale", "3.0f")})[0], bindings);
+  const Scaling scaling(*device);
   const auto seconds = [&](std::size_t launches) {
-    const std::vector<Launchable *> all(launches, kernel.get());
+    const std::vector<Launchable *> all(launches, scaling.kernel.get());
     return device->time_all(all, false);
   };
   EXPECT_EQ(seconds(0), 0);
