@@ -200,11 +200,12 @@ std::string laid_rule(int row_bytes, std::int64_t panel, std::int64_t lines, std
 // Of a's place: a fragment in registers, or local memory.
 std::string a_rule(const Kernel &kernel, const Wgmma &wgmma) {
   const Fragment &a = wgmma.op->a;
-  if (kernel[wgmma.a.buffer].space != Space::Register)
+  const std::optional<RegisterRef> fragment = fragment_of(kernel, wgmma);
+  if (!fragment)
     return local_rule(kernel, wgmma.a, a.type, "wgmma");
   if (wgmma.a_panel != 0 || wgmma.a_lines != 0)
     return "a fragment has neither panels nor lines";
-  return register_rule(kernel, {wgmma.a.buffer, wgmma.a.index}, {a.type, a.values()});
+  return register_rule(kernel, *fragment, {a.type, a.values()});
 }
 
 std::string wgmma_rule(const Kernel &kernel, const Wgmma &wgmma) {

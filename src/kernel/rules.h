@@ -4,6 +4,7 @@
 // clause such as "add needs equal types; got f32 and i32".
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,6 +74,8 @@ std::string cluster_rule(const Kernel &kernel, ExprRef named, std::int64_t low, 
 // Values of the Register buffer that a fragment takes up.
 std::int64_t fragment_values(const Kernel &kernel, const RegisterRef &ref,
                              const Fragment &fragment);
+// The fragment in registers that is operand a of a wgmma; nothing where local memory holds a.
+std::optional<RegisterRef> fragment_of(const Kernel &kernel, const Wgmma &wgmma);
 // Elements of one work-item in a LoadMatrix, and the values of `to` they fill.
 int load_matrix_elems(const LoadMatrix &load, DType elem);
 std::int64_t load_matrix_values(const Kernel &kernel, const LoadMatrix &load);

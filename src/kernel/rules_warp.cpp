@@ -65,4 +65,10 @@ std::int64_t fragment_values(const Kernel &kernel, const RegisterRef &ref,
   return fragment.values() / kernel[ref.buffer].type.lanes;
 }
 
+std::optional<RegisterRef> fragment_of(const Kernel &kernel, const Wgmma &wgmma) {
+  if (kernel[wgmma.a.buffer].space != Space::Register)
+    return {};
+  return RegisterRef{wgmma.a.buffer, wgmma.a.index};
+}
+
 } // namespace tilefuse::kernel

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/readers.h"
 
+#include <algorithm>
+
 #include "base/index.h"
 
 namespace tilefuse::program {
@@ -20,6 +22,13 @@ std::vector<int> count_readers(const Program &program) {
   for (const std::vector<std::size_t> &readers : readers_of(program))
     counts.push_back(static_cast<int>(readers.size()));
   return counts;
+}
+
+bool reads_operand(const Expr &expr, int operand) {
+  if (expr.kind == Expr::Kind::Operand)
+    return expr.operand == operand;
+  return std::any_of(expr.args.begin(), expr.args.end(),
+                     [&](const Expr &arg) { return reads_operand(arg, operand); });
 }
 
 } // namespace tilefuse::program

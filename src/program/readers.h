@@ -14,4 +14,7 @@ std::vector<int> count_readers(const Program &program);
 // for each time that outputs name it.
 std::vector<std::vector<std::size_t>> readers_of(const Program &program);
 
+// Whether an expression reads operand number `operand` of its map.
+bool reads_operand(const Expr &expr, int operand);
+
 } // namespace tilefuse::program

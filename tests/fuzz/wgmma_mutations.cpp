@@ -2,6 +2,7 @@
 // Faults of kernels with wgmma.
 #include "fuzz/fault.h"
 #include "fuzz/mutations.h"
+#include "kernel/rules.h"
 
 namespace tilefuse::fuzz {
 namespace {
@@ -151,8 +152,7 @@ struct OneFragment : WgmmaFault {
   using WgmmaFault::WgmmaFault;
   void spoil(Wgmma &wgmma) override {
     std::int64_t first = 0;
-    if (from()[wgmma.a.buffer].space != kernel::Space::Register ||
-        !is_constant(wgmma.a.index, &first) || first == 0)
+    if (!fragment_of(from(), wgmma) || !is_constant(wgmma.a.index, &first) || first == 0)
       return;
     take();
     wgmma.a.index = to().integer(0);

@@ -7,6 +7,7 @@
 #include "base/index.h"
 #include "emit/c/c_names.h"
 #include "kernel/build.h"
+#include "kernel/rules.h"
 #include "kernel/walk.h"
 
 namespace tilefuse::emit {
@@ -56,9 +57,9 @@ std::vector<bool> fragment_buffers(const kernel::Kernel &kernel) {
       note(mma->a.buffer);
       note(mma->b.buffer);
     }
-    const auto *wgmma = kernel::get_intrinsic<kernel::Wgmma>(stmt);
-    if (wgmma != nullptr && kernel[wgmma->a.buffer].space == kernel::Space::Register)
-      note(wgmma->a.buffer);
+    if (const auto *wgmma = kernel::get_intrinsic<kernel::Wgmma>(stmt))
+      if (const auto fragment = fragment_of(kernel, *wgmma))
+        note(fragment->buffer);
   });
   return found;
 }

@@ -199,7 +199,7 @@ std::string statement(CContext &cx, const kernel::Wgmma &node) {
   const std::int64_t size = size_bytes(op.a.type);
   const Words acc = accumulator_names(cx, node.acc, op.d);
   const bool is_real = op.d.type == DType::F32;
-  const bool in_registers = cx.kernel[node.a.buffer].space == kernel::Space::Register;
+  const auto fragment = kernel::fragment_of(cx.kernel, node);
   std::size_t next = 0;
   const std::string registers = numbers(next, acc.size());
   std::string outputs;
@@ -207,9 +207,8 @@ std::string statement(CContext &cx, const kernel::Wgmma &node) {
     outputs += fmt::format("{}\"{}\"({})", i == 0 ? "" : ", ", is_real ? "+f" : "+r",
                            acc[register_at(i, acc.size())]);
   std::string a, a_values;
-  if (in_registers) {
-    const kernel::RegisterRef fragment{node.a.buffer, node.a.index};
-    const Words words = fragment_words(cx, fragment, fragment_values(cx.kernel, fragment, op.a));
+  if (fragment) {
+    const Words words = fragment_words(cx, *fragment, fragment_values(cx.kernel, *fragment, op.a));
     a = numbers(next, words.size());
     a_values = operands("r", words);
   } else {
@@ -218,7 +217,7 @@ std::string statement(CContext &cx, const kernel::Wgmma &node) {
                                                    node.a_panel * size, node.a_lines * size));
   }
   std::string flags = is_real ? ", 1, 1" : "";
-  if (size == 2 && !in_registers)
+  if (size == 2 && !fragment)
     flags += fmt::format(", {}", node.a_panel != 0 ? 1 : 0);
   if (size == 2)
     flags += fmt::format(", {}", node.b_panel != 0 ? 1 : 0);

@@ -91,7 +91,7 @@ private:
     std::int64_t group = 0;
     std::int64_t number = 0; // of the first accumulator
     LocalPlace a, b;
-    std::int64_t fragment = -1; // its first value, where registers hold a
+    std::int64_t fragment = 0; // its first value, where registers hold a
     bool accumulates = true;
   };
 

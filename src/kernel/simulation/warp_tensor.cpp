@@ -234,8 +234,8 @@ void Warp::read_operand(const Wgmma &node, const Laid &laid, int first, int rows
 void Warp::read_operands(const Started &started) {
   const Wgmma &node = *started.node;
   const int warp = static_cast<int>(number_ % kGroupWarps);
-  if (started.fragment >= 0)
-    read_fragment({node.a.buffer, node.a.index}, started.fragment, node.op->a, matrix_a_);
+  if (const auto fragment = fragment_of(machine_.kernel, node))
+    read_fragment(*fragment, started.fragment, node.op->a, matrix_a_);
   else
     read_operand(node, {started.a, node.a_row_bytes, node.a_panel, node.a_lines}, warp * kWarpRows,
                  kWarpRows, matrix_a_);
@@ -264,7 +264,7 @@ void Warp::record_operand(int access, const CoreOp &op, const Laid &laid, int fi
 void Warp::record_operands(const Started &started, int access) {
   const Wgmma &node = *started.node;
   const int warp = static_cast<int>(number_ % kGroupWarps);
-  const bool is_local = started.fragment < 0; // a
+  const bool is_local = !fragment_of(machine_.kernel, node); // a
   if (is_local)
     record_operand(access, *node.op, {started.a, node.a_row_bytes, node.a_panel, node.a_lines},
                    warp * kWarpRows, kWarpRows);
@@ -278,10 +278,9 @@ void Warp::execute(const Wgmma &node, const Op &op) {
   Started started{.node = &node, .stmt = machine_.position.stmt, .group = wgmma_groups_};
   started.number =
       fragment_index(op, node.acc, fragment_values(machine_.kernel, node.acc, node.op->d));
-  if (machine_.kernel[node.a.buffer].space == Space::Register)
+  if (const auto fragment = fragment_of(machine_.kernel, node))
     started.fragment =
-        fragment_index(op, {node.a.buffer, node.a.index},
-                       fragment_values(machine_.kernel, {node.a.buffer, node.a.index}, node.op->a));
+        fragment_index(op, *fragment, fragment_values(machine_.kernel, *fragment, node.op->a));
   started.a = local_place(op, node.a, 0);
   started.b = local_place(op, node.b, 0);
   const auto accumulates = [&](int lane) {
@@ -322,11 +321,13 @@ void Warp::mark_in_flight(const Started &started, bool is_started) {
     in_flight_[value] = static_cast<std::int16_t>(in_flight_[value] + (is_started ? 1 : -1));
     written_[value] = all_;
   }
-  const RegisterRef a{started.node->a.buffer, started.node->a.index};
-  for (std::int64_t i = 0;
-       started.fragment >= 0 && i < fragment_values(machine_.kernel, a, started.node->op->a); ++i) {
-    std::int16_t &reads =
-        multiplied_[at(machine_.program.registers[at(a.buffer)].number + started.fragment + i)];
+  const auto fragment = fragment_of(machine_.kernel, *started.node);
+  if (!fragment)
+    return;
+  const RegisterPlace &held = machine_.program.registers[at(fragment->buffer)];
+  for (std::int64_t i = 0; i < fragment_values(machine_.kernel, *fragment, started.node->op->a);
+       ++i) {
+    std::int16_t &reads = multiplied_[at(held.number + started.fragment + i)];
     reads = static_cast<std::int16_t>(reads + (is_started ? 1 : -1));
   }
 }

@@ -15,13 +15,6 @@
 namespace tilefuse::program {
 namespace {
 
-bool reads_operand(const Expr &expr, int k) {
-  if (expr.kind == Expr::Kind::Operand)
-    return expr.operand == k;
-  return std::any_of(expr.args.begin(), expr.args.end(),
-                     [&](const Expr &arg) { return reads_operand(arg, k); });
-}
-
 // Whether the expression of a sum of values of operand k is the sum of theirs.
 bool is_linear(const Expr &expr, int k) {
   if (expr.kind == Expr::Kind::Operand)

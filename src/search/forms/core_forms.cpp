@@ -10,7 +10,7 @@
 #include "base/divide.h"
 #include "base/index.h"
 #include "nest/index.h"
-#include "program/expr.h"
+#include "program/readers.h"
 #include "schedule/blocks.h"
 #include "schedule/legal.h"
 #include "schedule/wgmma/wgmma_maps.h"
@@ -263,7 +263,7 @@ bool has_taps(const Nest &nest) {
 
 // Whether so few tiles of points are there that multiprocessors idle, or so few channels, or points,
 // that an instruction is narrow.
-// An operand a that lies turned is swapped with b for registers to hold the wide side, as they hold words.
+// Where both inputs lie turned only words are worth it, of which registers then hold the wide side.
 bool suits_swapping(const Nest &nest, const Target &target) {
   const CoreRoles roles = roles_of(nest);
   const DType type = type_of(nest, nest.inputs[at(roles.data)]);
@@ -285,22 +285,17 @@ std::optional<Schedule> with_ahead(const Nest &nest, Schedule schedule, const Ta
 
 constexpr int kLeastRing = 3; // a shallower one waits for each copy
 
-bool reads(const program::Expr &expr, int operand) {
-  return (expr.kind == program::Expr::Kind::Operand && expr.operand == operand) ||
-         std::any_of(expr.args.begin(), expr.args.end(),
-                     [&](const program::Expr &arg) { return reads(arg, operand); });
-}
-
 // Whether several operands are fetched ahead; of results of 4 bytes post-ops have to read each, as
 // compilers spill where sums of tiles alone read one.
 bool reads_several_ahead(const Gemm &gemm, const Target &target) {
   const std::vector<schedule::AheadOperand> ahead = ahead_operands(gemm);
   const bool is_wide =
       has(target, Quirk::WideAheadSpills) && size_bytes(type_of(gemm.nest, gemm.nest.out)) == 4;
-  return ahead.size() > 1 && (!is_wide || std::all_of(ahead.begin(), ahead.end(),
-                                                      [&](const schedule::AheadOperand &operand) {
-                                                        return reads(gemm.nest.post, operand.extra);
-                                                      }));
+  return ahead.size() > 1 &&
+         (!is_wide ||
+          std::all_of(ahead.begin(), ahead.end(), [&](const schedule::AheadOperand &operand) {
+            return program::reads_operand(gemm.nest.post, operand.extra);
+          }));
 }
 
 // Several operands of post-ops by epilogue tiles, in large tiles, whose whole ones would leave the
