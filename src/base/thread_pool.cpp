@@ -145,7 +145,7 @@ struct ThreadPool::State {
   void take_part(int worker, std::uint64_t region);
   void lead(const Share::Work &work);
   void worker_loop(int worker);
-  bool wait_for_region(const Share &own, std::uint64_t seen);
+  std::uint64_t wait_for_region(const Share &own, std::uint64_t seen);
 };
 
 // Wakes all workers for the last time.
@@ -248,8 +248,9 @@ void ThreadPool::State::lead(const Share::Work &work) {
   }
 }
 
-// False when the pool ends.
-bool ThreadPool::State::wait_for_region(const Share &own, std::uint64_t seen) {
+// The number of another region than the one seen; kLastRegion when the pool ends, which may be at
+// any time: what is returned is read once.
+std::uint64_t ThreadPool::State::wait_for_region(const Share &own, std::uint64_t seen) {
   const auto is_idle = [&] { return own.region() == seen; };
   if (!spin_while(is_idle)) {
     std::unique_lock lock(mutex);
@@ -257,15 +258,13 @@ bool ThreadPool::State::wait_for_region(const Share &own, std::uint64_t seen) {
     wake.wait(lock, [&] { return !is_idle(); });
     --sleepers;
   }
-  return own.region() != kLastRegion;
+  return own.region();
 }
 
 void ThreadPool::State::worker_loop(int worker) {
   const Share &own = shares[at(worker)];
-  for (std::uint64_t seen = 0; wait_for_region(own, seen);) {
-    seen = own.region();
+  for (std::uint64_t seen = 0; (seen = wait_for_region(own, seen)) != kLastRegion;)
     take_part(worker, seen);
-  }
 }
 
 ThreadPool::ThreadPool(int threads)

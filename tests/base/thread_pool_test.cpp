@@ -142,5 +142,13 @@ TEST(ThreadPool, ManyShortRegions) {
   EXPECT_EQ(total, 9000);
 }
 
+// Workers that wake late find the end of the pool in place of the region.
+TEST(ThreadPool, PoolsThatEndRightBehindARegion) {
+  std::atomic<std::int64_t> total{0};
+  for (int pool = 0; pool < 5000; ++pool)
+    ThreadPool(4).parallel_for(8, [&](int, std::int64_t i) { total += i; });
+  EXPECT_EQ(total, 5000 * 28);
+}
+
 } // namespace
 } // namespace tilefuse
