@@ -86,6 +86,35 @@ TEST(CpuDevice, RunsEveryBlockOnAnyNumberOfThreads) {
 
 TEST(CpuDevice, ManyTinyBlocks) { check_add_one(2, 100000, 1, 1e8); }
 
+// 2^-126 is f32's smallest normal number.
+TEST(CpuDevice, TakesSubnormalNumbersAsZero) {
+  constexpr float kTiny = 0x1p-140F;
+  for (const int threads : {1, 3}) {
+    kernel::Kernel k;
+    k.name = "doubled";
+    k.blocks = 16;
+    k.flops = 1e9; // worth sharing
+    Builder b(k);
+    const BufferId in = b.buffer({"in", Space::Global, {DType::F32, 1}, k.blocks});
+    const BufferId out = b.buffer({"out", Space::Global, {DType::F32, 1}, k.blocks, true});
+    k.body = b.store(out, b.block(), b.mul(b.load(in, b.block()), b.real(2, {DType::F32, 1})));
+    const auto device = make_cpu_device(threads);
+    const auto memory = device->allocate(128);
+    const std::vector<Binding> bindings = {{memory.get(), 0, 64}, {memory.get(), 64, 64}};
+    const std::vector<float> values(16, kTiny);
+    device->write(bindings[0], std::as_bytes(std::span(values)));
+    const auto emitter = emit::make_llvm_emitter(nullptr);
+    ASSERT_NE(emitter, nullptr);
+    const auto kernel = device->load(emitter->emit(k, device->target()), bindings);
+    device->launch(*kernel);
+    std::vector<float> result(16, 1);
+    device->read(bindings[1], std::as_writable_bytes(std::span(result)));
+    EXPECT_EQ(result, std::vector<float>(16, 0.0F)) << threads;
+    const volatile float mine = kTiny; // the caller's own arithmetic is as it was
+    EXPECT_EQ(mine * 2, 0x1p-139F) << threads;
+  }
+}
+
 TEST(CpuDevice, TimesEachKernel) {
   const auto device = make_cpu_device(1);
   const auto memory = device->allocate(4096);
