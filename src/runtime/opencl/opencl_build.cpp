@@ -12,21 +12,25 @@
 namespace tilefuse::runtime {
 namespace {
 
-// -w: no warnings on the standard error of the program.
-constexpr const char *kOptions = "-cl-std=CL1.2 -w";
-constexpr const char *kAtomicOptions = "-cl-std=CL2.0 -w"; // of kernels that count blocks
-constexpr const char *kAtomicOptions3 = "-cl-std=CL3.0 -w";
 constexpr std::size_t kKernelsPerPoclProgram = 16;
 constexpr std::size_t kMaxLog = 4000;
 constexpr std::int64_t kPoclSmallGrid =
     65536; // PoCL has other code for grids below this many work-items
 
-const char *options_of(const OpenclContext &cx, const std::vector<const Package *> &packages) {
+// On a processor subnormal numbers are zero, as they are on the cpu device: they are as slow here.
+// A program says so in its text's options and again where it is loaded.
+const char *number_options(const OpenclContext &cx) {
+  return (cx.info.type & CL_DEVICE_TYPE_CPU) != 0 ? " -cl-denorms-are-zero" : "";
+}
+
+// -w: no warnings on the standard error of the program.
+std::string options_of(const OpenclContext &cx, const std::vector<const Package *> &packages) {
   const bool counts = std::any_of(packages.begin(), packages.end(),
                                   [](const Package *package) { return package->counts > 0; });
-  if (!counts || !cx.info.device_atomics || cx.info.nvidia_generation > 0)
-    return kOptions;
-  return cx.info.version.starts_with("OpenCL 2.") ? kAtomicOptions : kAtomicOptions3;
+  std::string_view standard = "CL1.2";
+  if (counts && cx.info.device_atomics && cx.info.nvidia_generation == 0)
+    standard = cx.info.version.starts_with("OpenCL 2.") ? "CL2.0" : "CL3.0";
+  return fmt::format("-cl-std={} -w{}", standard, number_options(cx));
 }
 
 std::string build_log(const OpenclContext &cx, cl_program program) {
@@ -75,7 +79,8 @@ ProgramHandle program_of(const OpenclContext &cx, const std::string &binary, cl_
                                                                  &size, &bytes, &status, &code)};
   code = code == CL_SUCCESS ? status : code;
   if (code == CL_SUCCESS)
-    code = cx.api.clBuildProgram(program.get(), 1, &cx.info.id, "", nullptr, nullptr);
+    code =
+        cx.api.clBuildProgram(program.get(), 1, &cx.info.id, number_options(cx), nullptr, nullptr);
   return program;
 }
 
@@ -200,8 +205,8 @@ ProgramHandle build_source(const OpenclContext &cx, const std::vector<const Pack
       cx.api, cx.api.clCreateProgramWithSource(cx.context.get(), static_cast<cl_uint>(texts.size()),
                                                texts.data(), sizes.data(), &code)};
   check(code, "clCreateProgramWithSource");
-  code = cx.api.clBuildProgram(program.get(), 1, &cx.info.id, options_of(cx, packages), nullptr,
-                               nullptr);
+  code = cx.api.clBuildProgram(program.get(), 1, &cx.info.id, options_of(cx, packages).c_str(),
+                               nullptr, nullptr);
   if (code == CL_SUCCESS)
     return program;
   if (packages.size() == 1)
