@@ -49,12 +49,11 @@ struct Network {
 };
 
 program::Program simplified(const onnx_import::Model &model, const Options &options) {
-  static const tile::Library ops = tile::read_library(TILEFUSE_SOURCE_DIR "/ops");
-  return model::simplify(model.program(ops, {.batch = options.batch}));
+  return model::simplify(model.program(tile::operators(), {.batch = options.batch}));
 }
 
 program::Program in_int8(const onnx_import::Model &model, const Options &options) {
-  const onnx_import::Model folded = model.with_folded_norms();
+  const onnx_import::Model folded = model.with_folded_weights(tile::operators());
   const onnx_import::RoundingPlan plan = folded.plan_rounding({});
   std::map<std::string, program::Range> ranges;
   for (const std::string &value : plan.values)

@@ -44,7 +44,7 @@ std::string clipped(const model::Clip &clip) {
 
 Int8::Int8(const Source &source, const program::Program &program, const Options &options,
            const model::CalibrationInputs &calibration, const Engine &engine)
-    : from_(source.with_folded_norms()), engine_(engine), calibration_(calibration),
+    : from_(source.with_folded_weights()), engine_(engine), calibration_(calibration),
       options_(in_f32(options)), given_(given_of(program)),
       plan_(from_.plan_rounding(options.keep_f32)), source_(from_) {
   Options probe = options_;

@@ -75,9 +75,9 @@ const onnx_import::Model &Source::model_to_quantize() const {
   return **model;
 }
 
-Source Source::with_folded_norms() const {
-  return Source(
-      std::make_shared<const onnx_import::Model>(model_to_quantize().with_folded_norms()));
+Source Source::with_folded_weights() const {
+  return Source(std::make_shared<const onnx_import::Model>(
+      model_to_quantize().with_folded_weights(tile::operators())));
 }
 
 onnx_import::RoundingPlan Source::plan_rounding(const std::set<std::string> &keep) const {

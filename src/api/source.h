@@ -44,9 +44,9 @@ public:
   // whose mistakes are thrown.
   std::vector<onnx_import::Gap> gaps(const Options &options) const;
 
-  // With batch normalisations inside products (onnx/fold_norms.h), what of that is rounded, and the
-  // model so (onnx/quantize.h). Error{Unsupported} of a Tile function, which rounds by itself.
-  Source with_folded_norms() const;
+  // With weights stored and batch normalisations inside products (onnx/fold_weights.h, fold_norms.h),
+  // what of that is rounded, and the model so (onnx/quantize.h). Error{Unsupported} of a Tile function, which rounds by itself.
+  Source with_folded_weights() const;
   onnx_import::RoundingPlan plan_rounding(const std::set<std::string> &keep) const;
   Source quantized(const onnx_import::RoundingPlan &plan, const Ranges &ranges) const;
   // Writes the model to an ONNX file.

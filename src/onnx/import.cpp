@@ -14,6 +14,7 @@
 #include "onnx/constants.h"
 #include "onnx/export.h"
 #include "onnx/fold_norms.h"
+#include "onnx/fold_weights.h"
 #include "onnx/fused_nodes.h"
 #include "onnx/graph.h"
 #include "onnx/inline.h"
@@ -234,8 +235,9 @@ std::vector<Parameter> Model::left_as_they_are() const {
   return onnx_import::left_as_they_are(state_->file.model.graph());
 }
 
-Model Model::with_folded_norms() const {
+Model Model::with_folded_weights(const tile::Library &ops) const {
   ModelFile file = state_->file;
+  fold_weights(file, ops);
   fold_norms(file);
   return Model(std::make_unique<State>(std::move(file)));
 }

@@ -62,8 +62,9 @@ public:
   // Float initializers that cannot (parameters.h).
   std::vector<Parameter> left_as_they_are() const;
   bool is_quantized() const;
-  // With batch normalisations inside products (fold_norms.h), as the next two want it.
-  Model with_folded_norms() const;
+  // With computed weights stored (fold_weights.h) and batch normalisations inside products
+  // (fold_norms.h), as the next two want it.
+  Model with_folded_weights(const tile::Library &ops) const;
   // What quantized() rounds; `keep`: products that stay in f32 (rounding_plan.h).
   RoundingPlan plan_rounding(const std::set<std::string> &keep) const;
   // The model with its products in 8-bit integers (quantize.h).

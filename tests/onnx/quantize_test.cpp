@@ -8,6 +8,7 @@
 #include "base/index.h"
 #include "nest/evaluate/reference.h"
 #include "onnx/fold_norms.h"
+#include "onnx/fold_weights.h"
 #include "onnx/model_builder.h"
 #include "onnx/quantize.h"
 #include "onnx/tensor.h"
@@ -329,6 +330,51 @@ TEST(Quantize, normalisations_of_what_others_read_stay) {
   ModelFile file = file_of(model);
   fold_norms(file);
   EXPECT_EQ(file.model.graph().node_size(), 2);
+}
+
+// A standardised filter, of which another branch reads a part.
+TEST(Quantize, computed_weights_are_stored) {
+  ModelBuilder model(13);
+  model.input("x", {1, 2, 4, 4})
+      .initializer(float_tensor("v", {3, 2, 1, 1}))
+      .initializer(float_tensor("gain", {3, 1, 1, 1}))
+      .node("ReduceMean", {"v"}, {"mean"}, {attribute("axes", Dims{1, 2, 3})})
+      .node("Sub", {"v", "mean"}, {"centred"})
+      .node("Mul", {"centred", "gain"}, {"w"})
+      .node("Conv", {"x", "w"}, {"c"})
+      .node("Add", {"c", "mean"}, {"y"})
+      .output("y");
+  ModelFile file = file_of(model);
+  EXPECT_EQ(error_of([&] { plan_rounding(file.model, {}); }).message(),
+            "the model has no product to compute in 8-bit integers");
+  fold_weights(file, operators_library());
+  ASSERT_EQ(file.model.graph().node_size(), 3); // the mean, Conv and Add
+  EXPECT_EQ(file.model.graph().node(0).op_type(), "ReduceMean");
+  EXPECT_EQ(stored(file, "w").shape, (program::Shape{3, 2, 1, 1}));
+  EXPECT_EQ(plan_rounding(file.model, {}).products, Names{"c"});
+  program::HostTensor x = program::make_host_tensor("x", DType::F32, {1, 2, 4, 4});
+  for (std::int64_t i = 0; i < program::elems(x.shape); ++i)
+    set(x, i, static_cast<double>(i) - 16);
+  const auto result = [&](const program::Program &program) {
+    return nest::evaluate_program(program, {{"x", x}}).at(0);
+  };
+  EXPECT_EQ(result(import(model)).data, result(import_bytes(file.model.SerializeAsString())).data);
+}
+
+TEST(Quantize, computed_weights_that_are_quantised_or_of_data_stay) {
+  ModelBuilder model(13);
+  model.input("x", {1, 3, 4, 4})
+      .initializer(float_tensor("v", {3, 3, 1, 1}))
+      .initializer(float_tensor("scale", {}))
+      .node("QuantizeLinear", {"v", "scale"}, {"q"})
+      .node("DequantizeLinear", {"q", "scale"}, {"w"})
+      .node("Conv", {"x", "w"}, {"c"})
+      .node("MatMul", {"c", "x"}, {"y"})
+      .output("y");
+  ModelFile file = file_of(model);
+  const std::string before = file.model.SerializeAsString();
+  fold_weights(file, operators_library());
+  EXPECT_EQ(file.model.SerializeAsString(), before);
 }
 
 } // namespace
