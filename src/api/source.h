@@ -45,7 +45,8 @@ public:
   std::vector<onnx_import::Gap> gaps(const Options &options) const;
 
   // With weights stored and batch normalisations inside products (onnx/fold_weights.h, fold_norms.h),
-  // what of that is rounded, and the model so (onnx/quantize.h). Error{Unsupported} of a Tile function, which rounds by itself.
+  // what of that is rounded, and the model so (onnx/quantize.h). Error{Unsupported} of a Tile
+  // function, which rounds by itself.
   Source with_folded_weights() const;
   onnx_import::RoundingPlan plan_rounding(const std::set<std::string> &keep) const;
   Source quantized(const onnx_import::RoundingPlan &plan, const Ranges &ranges) const;

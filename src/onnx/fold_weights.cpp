@@ -8,6 +8,7 @@
 
 #include "base/index.h"
 #include "onnx/check.h"
+#include "onnx/free_names.h"
 #include "onnx/graph.h"
 #include "onnx/nodes.h"
 #include "onnx/options.h"
@@ -31,7 +32,7 @@ bool is_rounding(const onnx::NodeProto &node) {
 class Folding {
 public:
   Folding(ModelFile &file, const tile::Library &ops)
-      : file_(file), proto_(*file.model.mutable_graph()), ops_(ops) {}
+      : file_(file), proto_(*file.model.mutable_graph()), ops_(ops), names_(proto_) {}
 
   void run() {
     find_constants();
@@ -41,8 +42,13 @@ public:
     Graph graph(ops_, Options().made_bytes);
     if (!evaluate(wanted, graph))
       return;
+    std::map<std::string, std::string> stored; // by the value, the name of its copy
     for (const std::string &name : wanted)
-      store_value(name, graph.value(name));
+      stored[name] = store_value(name, graph.value(name));
+    for (onnx::NodeProto &node : *proto_.mutable_node())
+      for (int i = kWeights; is_folded_into(node) && i < node.input_size(); ++i)
+        if (const auto found = stored.find(node.input(i)); found != stored.end())
+          node.set_input(i, found->second);
     drop_unread();
   }
 
@@ -69,12 +75,16 @@ private:
            });
   }
 
+  bool is_folded_into(const onnx::NodeProto &node) const {
+    return is_product(node) && !maker_.contains(node.output(0));
+  }
+
   // Computed weights and biases of what is no constant itself.
   std::set<std::string> wanted_values() const {
     std::set<std::string> wanted;
     for (const onnx::NodeProto &node : proto_.node())
-      for (int i = kWeights; is_product(node) && i < node.input_size(); ++i)
-        if (maker_.contains(node.input(i)) && !maker_.contains(node.output(0)))
+      for (int i = kWeights; is_folded_into(node) && i < node.input_size(); ++i)
+        if (maker_.contains(node.input(i)))
           wanted.insert(node.input(i));
     return wanted;
   }
@@ -108,14 +118,16 @@ private:
            });
   }
 
-  void store_value(const std::string &name, const Value &value) {
+  // A name of its own: a node that makes other values too may stay.
+  std::string store_value(const std::string &name, const Value &value) {
+    const std::string own = names_.take(name + "/stored");
     onnx::TensorProto &added = *proto_.add_initializer();
-    added.set_name(name);
-    store(added, {.name = name, .type = value.type, .shape = value.shape, .data = *value.data});
-    stored_.insert(name);
+    added.set_name(own);
+    store(added, {.name = own, .type = value.type, .shape = value.shape, .data = *value.data});
+    return own;
   }
 
-  // Of the nodes that compute constants those whose results are stored by now, or read by nothing.
+  // Of the nodes that compute constants those whose results nothing reads by now.
   void drop_unread() {
     std::set<std::string> read;
     for (const onnx::ValueInfoProto &output : proto_.output())
@@ -125,7 +137,7 @@ private:
       const onnx::NodeProto &node = proto_.node(n);
       is_dropped[at(n)] =
           std::all_of(node.output().begin(), node.output().end(), [&](const auto &result) {
-            return maker_.contains(result) && (stored_.contains(result) || !read.contains(result));
+            return maker_.contains(result) && !read.contains(result);
           });
       if (!is_dropped[at(n)])
         read.insert(node.input().begin(), node.input().end());
@@ -140,9 +152,9 @@ private:
   ModelFile &file_;
   onnx::GraphProto &proto_;
   const tile::Library &ops_;
+  FreeNames names_;
   std::set<std::string> constants_;
   std::map<std::string, int> maker_; // of those that are computed, the node
-  std::set<std::string> stored_;
 };
 
 } // namespace

@@ -350,7 +350,7 @@ TEST(Quantize, computed_weights_are_stored) {
   fold_weights(file, operators_library());
   ASSERT_EQ(file.model.graph().node_size(), 3); // the mean, Conv and Add
   EXPECT_EQ(file.model.graph().node(0).op_type(), "ReduceMean");
-  EXPECT_EQ(stored(file, "w").shape, (program::Shape{3, 2, 1, 1}));
+  EXPECT_EQ(stored(file, "w/stored").shape, (program::Shape{3, 2, 1, 1}));
   EXPECT_EQ(plan_rounding(file.model, {}).products, Names{"c"});
   program::HostTensor x = program::make_host_tensor("x", DType::F32, {1, 2, 4, 4});
   for (std::int64_t i = 0; i < program::elems(x.shape); ++i)
@@ -359,6 +359,23 @@ TEST(Quantize, computed_weights_are_stored) {
     return nest::evaluate_program(program, {{"x", x}}).at(0);
   };
   EXPECT_EQ(result(import(model)).data, result(import_bytes(file.model.SerializeAsString())).data);
+}
+
+// A node that makes a bias and what another one reads stays.
+TEST(Quantize, computed_biases_of_nodes_with_more_results_are_stored) {
+  ModelBuilder model(13);
+  model.input("x", {1, 2, 4, 4})
+      .initializer(float_tensor("w", {3, 2, 1, 1}))
+      .initializer(float_tensor("v", {6}))
+      .node("Split", {"v"}, {"b", "other"})
+      .node("Conv", {"x", "w", "b"}, {"c"})
+      .node("ReduceMean", {"other"}, {"mean"})
+      .node("Add", {"c", "mean"}, {"y"})
+      .output("y");
+  ModelFile file = file_of(model);
+  fold_weights(file, operators_library());
+  EXPECT_EQ(file.model.graph().node_size(), 4);
+  EXPECT_EQ(import_bytes(file.model.SerializeAsString()).outputs.size(), 1);
 }
 
 TEST(Quantize, computed_weights_that_are_quantised_or_of_data_stay) {
