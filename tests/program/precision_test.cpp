@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs stored in f16 and bf16: what is converted, what stays, and how it reads.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -69,25 +70,49 @@ constexpr const char *kSoftmax = R"(program "p" {
   output %7
 })";
 
+DType type_of(const Precision &stored, const char *name) {
+  for (const Tensor &tensor : stored.program.tensors)
+    if (tensor.name == name && tensor.role == Role::Temporary)
+      return tensor.type;
+  return DType::Bool;
+}
+
 TEST(Precision, StatisticsAndWhatLiesBetweenThemKeepF32) {
   const Precision half = with_precision(with_data(kSoftmax), DType::F16);
-  const auto type_of = [&](const char *name) {
-    for (const Tensor &tensor : half.program.tensors)
-      if (tensor.name == name && tensor.role == Role::Temporary)
-        return tensor.type;
-    return DType::Bool;
-  };
-  EXPECT_EQ(type_of("t"), DType::F16);
-  EXPECT_EQ(type_of("m"), DType::F16); // a value that was stored before
-  EXPECT_EQ(type_of("e"), DType::F32);
-  EXPECT_EQ(type_of("s"), DType::F32);
-  EXPECT_EQ(type_of("y"), DType::F16); // read inside, so that the output is a conversion of it
+  EXPECT_EQ(type_of(half, "t"), DType::F16);
+  EXPECT_EQ(type_of(half, "m"), DType::F16); // a value that was stored before
+  EXPECT_EQ(type_of(half, "e"), DType::F32);
+  EXPECT_EQ(type_of(half, "s"), DType::F32);
+  EXPECT_EQ(type_of(half, "y"),
+            DType::F16); // read inside, so that the output is a conversion of it
   EXPECT_EQ(half.program[half.program.outputs[0]].type, DType::F32);
   EXPECT_EQ(half.program[half.program.outputs[0]].name, "y");
   EXPECT_EQ(half.casts, 2);
   const std::string text = to_text(half);
   EXPECT_NE(text.find("between the statistics"), std::string::npos) << text;
   EXPECT_NE(text.find("a statistic: a sum"), std::string::npos) << text;
+}
+
+// A pooling that a product reads, at once or through a view, is data of it; a sum of many is a statistic.
+TEST(Precision, PooledDataOfProductsIsStored) {
+  const Precision half = with_precision(with_data(R"(program "p" {
+  input %0 "x" : f32[2, 6, 8]
+  const %1 "w" : f32[4, 6]
+  %2 "pool" : f32[2, 6, 4] = sum[n, c, x, i](%0[n, c, 2*x + i]) -> [n, c, x] where 0 <= i < 2
+  %3 "y" : f32[2, 4, 4] = sum[n, m, x, c](%2[n, c, x] * %1[m, c]) -> [n, m, x]
+  %4 "two" : f32[2, 6, 4] = sum[n, c, x, i](%0[n, c, 2*x + i]) -> [n, c, x] where 0 <= i < 2
+  %5 "view" : f32[12, 4] = view(%4)
+  %6 "z" : f32[6, 12] = sum[m, n, x](%5[n, x] * %0[0, m, x]) -> [m, n]
+  %7 "many" : f32[6] = sum[c, n, x](%0[n, c, x]) -> [c]
+  %8 "v" : f32[4] = sum[m, c](%7[c] * %1[m, c]) -> [m]
+  output %3
+  output %6
+  output %8
+})"),
+                                        DType::F16);
+  EXPECT_EQ(type_of(half, "pool"), DType::F16);
+  EXPECT_EQ(type_of(half, "two"), DType::F16);
+  EXPECT_EQ(type_of(half, "many"), DType::F32);
 }
 
 TEST(Precision, WeightsBeyondTheRangeAndOtherTypesStay) {
@@ -122,6 +147,26 @@ TEST(Precision, TensorsThatShareMemoryAgree) {
     if (statement.origin != "precision") {
       EXPECT_EQ(half.program[statement.out].type, DType::F32);
     }
+}
+
+// Each piece is small beside the whole, which is no reason to keep f32.
+TEST(Precision, PiecesOfAConcatenationAreNotSpread) {
+  std::string text = R"(program "p" {
+  input %0 "x" : f32[3, 2, 32]
+  const %1 "w" : f32[16, 4]
+  %2 "whole" : f32[3, 2, 16] = assign[n, p, x](%0[n, p, x]) -> [n, p, x]
+)";
+  for (int piece = 0; piece < 16; ++piece)
+    text += fmt::format(
+        "  %{} \"piece\" : f32[3, 2, 1] = assign[n, p, x](%0[n, p, x + {}]) -> [n, p, x]\n"
+        "  %{} \"whole\" : f32[3, 2, 16] = assign[n, p, x](%{}[n, p, x]) -> [n, p, x + {}] init "
+        "%{}\n",
+        3 + 2 * piece, piece, 4 + 2 * piece, 3 + 2 * piece, piece, 2 + 2 * piece);
+  text += R"(  %35 "y" : f32[3, 2, 4] = sum[n, p, m, c](%34[n, p, c] * %1[c, m]) -> [n, p, m]
+  output %35
+})";
+  const Precision half = with_precision(with_data(text.c_str()), DType::F16);
+  EXPECT_EQ(type_of(half, "whole"), DType::F16) << to_text(half);
 }
 
 TEST(Precision, ConstantsWithoutDataAreRefused) {

@@ -131,17 +131,19 @@ private:
   }
 
   // Statistics, and maps between two of them, or whose growing values only a statistic reads. What a
-  // sum of products reads is an activation, though a pooling of it is a sum.
+  // sum of products reads is an activation, though a pooling of it is a sum, and so is a pooling that
+  // it reads itself: a sum of few.
   void keep_statistics() {
     const std::vector<bool> behind = spread_forwards();
     const std::vector<bool> before = spread_backwards();
     const std::vector<bool> is_operand = find_operands();
     for (const Statement &statement : program_.statements) {
       const std::size_t out = at(statement.out);
-      if (is_statistic(statement))
+      if (is_statistic(statement) && !(is_operand[root(out)] && sums_few(statement)))
         keep(out, Keeps::Statistic);
       const auto *map = std::get_if<Map>(&statement.body);
-      if (map != nullptr && before[out] && ((behind[out] && !is_operand[out]) || grows(map->expr)))
+      if (map != nullptr && before[out] &&
+          ((behind[out] && !is_operand[root(out)]) || grows(map->expr)))
         keep(out, Keeps::Between);
     }
   }
@@ -172,13 +174,13 @@ private:
     return before;
   }
 
-  // Read by a sum of products.
+  // Roots of what sums of products read.
   std::vector<bool> find_operands() const {
     std::vector<bool> is_operand(keeps_.size(), false);
     for (const Statement &statement : program_.statements)
       if (sum_of_products(statement) != nullptr)
         for (const TensorId id : reads(statement))
-          is_operand[at(id)] = true;
+          is_operand[root(at(id))] = true;
     return is_operand;
   }
 
@@ -189,7 +191,7 @@ private:
     const std::vector<bool> is_spread = find_spread();
     for (const Statement &statement : program_.statements) {
       const std::size_t out = at(statement.out);
-      if (!is_operand[out] && !is_extremum(statement) &&
+      if (!is_operand[root(out)] && !is_extremum(statement) &&
           (is_vector(statement.out) || sums_much(statement) || is_spread[out]))
         keep(out, Keeps::Small);
     }
@@ -201,6 +203,10 @@ private:
     const Shape &shape = program_[id].shape;
     return std::count_if(shape.begin(), shape.end(), [](std::int64_t dim) { return dim > 1; }) <= 1;
   }
+  bool sums_few(const Statement &statement) const {
+    const TensorId summed = std::get<Contraction>(statement.body).in[0].tensor;
+    return size(summed) < kSmaller * size(statement.out);
+  }
   bool sums_much(const Statement &statement) const {
     const Contraction *body = sum_of_products(statement);
     return body != nullptr &&
@@ -209,30 +215,30 @@ private:
            });
   }
 
-  // Read by statements whose results are much larger, and by no others.
+  // Read by statements whose results are much larger, and by no others; a piece of a concatenation as
+  // the whole is.
   std::vector<bool> find_spread() const {
     std::vector<bool> is_spread(keeps_.size(), false), is_read(keeps_.size(), false);
     for (auto s = program_.statements.rbegin(); s != program_.statements.rend(); ++s)
       for (const TensorId id : reads(*s)) {
-        const bool is_view = std::holds_alternative<View>(s->body);
+        const bool is_same =
+            std::holds_alternative<View>(s->body) || root(at(id)) == root(at(s->out));
         const bool is_wider = size(s->out) >= kSmaller * size(id);
-        const bool here = is_view ? is_spread[at(s->out)] : is_wider;
+        const bool here = is_same ? is_spread[at(s->out)] : is_wider;
         is_spread[at(id)] = here && (is_spread[at(id)] || !is_read[at(id)]);
         is_read[at(id)] = true;
       }
     return is_spread;
   }
 
-  // Read by a sum of products, at once or through views and maps of its own size.
+  // Roots of what sums of products read, at once or through maps of its own size.
   std::vector<bool> spread_operands() const {
-    std::vector<bool> is_operand(keeps_.size(), false);
-    for (auto s = program_.statements.rbegin(); s != program_.statements.rend(); ++s) {
-      const bool is_contraction = std::holds_alternative<Contraction>(s->body);
-      for (const TensorId id : reads(*s))
-        if (sum_of_products(*s) != nullptr ||
-            (!is_contraction && is_operand[at(s->out)] && size(id) == size(s->out)))
-          is_operand[at(id)] = true;
-    }
+    std::vector<bool> is_operand = find_operands();
+    for (auto s = program_.statements.rbegin(); s != program_.statements.rend(); ++s)
+      if (std::holds_alternative<Map>(s->body) && is_operand[root(at(s->out))])
+        for (const TensorId id : reads(*s))
+          if (size(id) == size(s->out))
+            is_operand[root(at(id))] = true;
     return is_operand;
   }
 
