@@ -121,6 +121,20 @@ TEST(AbsorbMovement, AttentionCopiesNothing) {
     }
 }
 
+// A mean is divided where it is summed, not as a product of it.
+TEST(AbsorbMovement, ScalesOfSumsStay) {
+  const Program after = absorbed(R"(program "p" {
+  input %0 "x" : f32[2, 3, 5]
+  const %1 "w" : f32[4, 3]
+  %2 "t" : f32[2, 3, 1] = sum[n, c, i, x](%0[n, c, x]) -> [n, c, i]
+  %3 "u" : f32[2, 3] = view(%2)
+  %4 "m" : f32[2, 3] = map[%3]($0 / 5)
+  %5 "y" : f32[2, 4] = sum[n, m, c](%4[n, c] * %1[m, c]) -> [n, m]
+  output %5
+})");
+  EXPECT_TRUE(std::holds_alternative<Contraction>(after.statements.back().body)) << to_text(after);
+}
+
 TEST(AbsorbMovement, ReadsThroughWhatItReaches) {
   // Padding stays on the dimensions that are as they were; a step and a row of a tensor are subscripts.
   for (const char *text : {R"(program "p" {

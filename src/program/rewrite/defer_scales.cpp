@@ -55,10 +55,22 @@ private:
       const Expr &value = expr.args[a], &by = expr.args[1 - a];
       if (value.kind == Expr::Kind::Operand && is_one_number(*map, by) &&
           (a == 0 || expr.op == ScalarOp::Mul) &&
-          result_[map->operands[at(value.operand)]].shape == result_[id].shape)
+          result_[map->operands[at(value.operand)]].shape == result_[id].shape &&
+          !is_sum(map->operands[at(value.operand)]))
         return Scale{map, at(value.operand)};
     }
     return std::nullopt;
+  }
+
+  // A sum of one tensor's elements, or a view of one.
+  bool is_sum(TensorId id) const {
+    const auto found = writers_.find(id);
+    if (found == writers_.end())
+      return false;
+    if (const auto *view = std::get_if<View>(&found->second->body))
+      return is_sum(view->in);
+    const auto *body = std::get_if<Contraction>(&found->second->body);
+    return body != nullptr && body->agg == Agg::Sum && body->comb == Comb::None;
   }
 
   bool is_one_number(const Map &map, const Expr &expr) const {
