@@ -71,6 +71,14 @@ TEST(PadChannels, LeavesOthersAlone) {
   EXPECT_EQ(products(kProducts[0], ", 7]", ", 8]"), 0);   // aligned
   EXPECT_EQ(products(kProducts[0], "const", "input"), 0); // a filter that is not known
   EXPECT_EQ(products(kProducts[2], "40]", "4]"), 0);      // little work
+  EXPECT_EQ(products(R"(program "p" {
+  input %0 "x" : f16[2, 8, 8, 24, 1]
+  const %1 "w" : f16[24, 2, 7, 7, 1]
+  %2 "y" : f16[2, 2, 2, 24, 2] = sum[n, y, x, g, m, r, s, c](%0[n, y + r, x + s, g, c] * %1[g, m, r, s, c]) -> [n, y, x, g, m]
+  output %2
+})",
+                     "@", ""),
+            0); // a channel a group
   // Channels in blocks of 32, of which there are 2.
   EXPECT_EQ(products(R"(program "p" {
   input %0 "x" : i8[2, 2, 5, 32]

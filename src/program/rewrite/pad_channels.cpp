@@ -113,7 +113,7 @@ private:
     if (filter.role != Role::Constant || !filter.data || filter.type != data.type ||
         data.role == Role::Constant || filter.shape[channel.in_filter] != channels)
       return false;
-    return bytes <= kMostBytes && (is_float(data.type) || data.type == DType::I8) &&
+    return bytes <= kMostBytes && (is_float(data.type) || data.type == DType::I8) && channels > 1 &&
            channels * bytes % kCopyBytes != 0 &&
            elems(filter.shape) / channels * elems(out.shape) >= kLeastProducts * elems(data.shape);
   }
