@@ -26,18 +26,24 @@ vit_tiny_patch16_224 vitamin_small_224 volo_d1_224 vovnet39a xception41 xcit_nan
 LARGEST, USUAL = 288, 224  # pixels
 
 
-def export(name, path):
+def network(name):
+    """A network and the side of its pictures."""
     import timm
     import torch
     torch.manual_seed(0)
-    network = timm.create_model(name, pretrained=False).eval()
-    for norm in network.modules():
+    model = timm.create_model(name, pretrained=False).eval()
+    for norm in model.modules():
         if isinstance(norm, torch.nn.modules.batchnorm._BatchNorm):
             norm.running_mean.normal_(0, 0.1)
             norm.running_var.uniform_(0.5, 1.5)
-    channels, side, _ = network.default_cfg["input_size"]
-    side = side if side <= LARGEST else USUAL
-    torch.onnx.export(network, (torch.randn(1, channels, side, side),), str(path), dynamo=True, verbose=False, external_data=False)
+    side = model.default_cfg["input_size"][1]
+    return model, side if side <= LARGEST else USUAL
+
+
+def export(name, path):
+    import torch
+    model, side = network(name)
+    torch.onnx.export(model, (torch.randn(1, 3, side, side),), str(path), dynamo=True, verbose=False, external_data=False)
 
 
 def main():

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Whole torchvision networks in half precision on one GPU, beside PyTorch's best form, in turn in one call.
+"""Whole networks of torchvision or timm in half precision on one GPU, beside PyTorch's best form, in turn in one call.
 
-    bench/torchvision_networks.py PROGRAM OUT [--networks A,B] [--batches 1,32] [--peers graph,compile] [--rounds 3] [--kernels]
+    bench/torchvision_networks.py PROGRAM OUT [--networks A,timm/B] [--batches 1,32] [--peers graph,compile] [--rounds 3] [--kernels]
         [--jobs N] [--wait SECONDS]
 
 PROGRAM is a build or an unpacked archive of `scripts/bundle.sh`. Networks have random weights and are exported by
-torch.onnx; both sides run on random pictures of 224 x 224. graph is eager PyTorch in a CUDA graph, compile is torch.compile in
+torch.onnx; both sides run on random pictures of 224 x 224, those of timm (`timm/NAME`, or `timm` for the hundred of
+bench/timm_networks.py) on those of the side that they were made for. graph is eager PyTorch in a CUDA graph, compile is torch.compile in
 mode reduce-overhead; both channels last, with cuDNN's autotuning. Networks are exported and compiled by N processes
 side by side (one for each processor), and timed one after another when all are ready, or after SECONDS (1800) those that are.
 OUT/torchvision.csv has a row per network, batch and round; --kernels also writes our kernels as OUT/NETWORK_BATCH.csv. Prints ratios of medians, their geometric mean and the worst.
@@ -28,26 +29,34 @@ import time
 import torch
 import torchvision
 
+import timm_networks
+
+TIMM = "timm/"
 NETWORKS = ["resnet50", "mobilenet_v2", "efficientnet_b0", "convnext_tiny", "densenet121", "vgg16_bn", "shufflenet_v2_x1_0",
             "regnet_y_400mf", "mobilenet_v3_large", "resnext50_32x4d", "vit_b_16", "swin_t"]
 RUNS = 60
 
 
 def network(name):
+    """A network and the side of its pictures."""
+    if name.startswith(TIMM):
+        return timm_networks.network(name.removeprefix(TIMM))
     torch.manual_seed(0)
-    return getattr(torchvision.models, name)(weights=None).eval()
+    return getattr(torchvision.models, name)(weights=None).eval(), 224
 
 
 def export(name, batch, path):
-    torch.onnx.export(network(name), (torch.randn(batch, 3, 224, 224),), path, dynamo=True, external_data=False, verbose=False)
+    model, side = network(name)
+    torch.onnx.export(model, (torch.randn(batch, 3, side, side),), path, dynamo=True, external_data=False, verbose=False)
 
 
 class Peer:
     """A network of PyTorch's as something to call."""
 
     def __init__(self, name, batch, form):
-        self.model = network(name).half().cuda().to(memory_format=torch.channels_last)
-        self.image = torch.randn(batch, 3, 224, 224, device="cuda", dtype=torch.half).to(memory_format=torch.channels_last)
+        model, side = network(name)
+        self.model = model.half().cuda().to(memory_format=torch.channels_last)
+        self.image = torch.randn(batch, 3, side, side, device="cuda", dtype=torch.half).to(memory_format=torch.channels_last)
         with torch.inference_mode():
             self.run = self.recorded() if form == "graph" else self.compiled()
 
@@ -84,10 +93,11 @@ class Ours:
     """A network of PyTorch's exported, and run by `tilefuse bench`."""
 
     def __init__(self, program, name, batch, scratch):
-        self.model = f"{scratch}/{name}_{batch}.onnx"
+        file = f"{scratch}/{name.replace('/', '_')}_{batch}"
+        self.model = f"{file}.onnx"
         export(name, batch, self.model)
         self.command = [f"{program}/bin/tilefuse", "bench", self.model, "--device", "cuda", "--precision", "f16", "--no-records"]
-        self.env = dict(os.environ, TILEFUSE_CACHE=f"{scratch}/{name}_{batch}.sqlite")
+        self.env = dict(os.environ, TILEFUSE_CACHE=f"{file}.sqlite")
 
     def bench(self, *options):
         done = subprocess.run([*self.command, *options], env=self.env, capture_output=True, text=True)
@@ -115,7 +125,7 @@ def measured(args, name, batch, scratch, turn):
         turn.send(None)
         turn.recv()
         if args.kernels:
-            ready["tilefuse"].bench("--repeat", "20", "--sort", "launch", "--csv", f"{args.out}/{name}_{batch}.csv")
+            ready["tilefuse"].bench("--repeat", "20", "--sort", "launch", "--csv", f"{args.out}/{name.replace('/', '_')}_{batch}.csv")
         turn.send([(side, round_, run.ms()) for round_ in range(args.rounds) for side, run in ready.items()])
     except Exception as error:  # one network less; said, and the others go on
         turn.send(f"{type(error).__name__}: {error}")
@@ -144,10 +154,10 @@ def prepared(args, scratch):
             if said is None:
                 ready[running[pipe]] = pipe
             else:
-                print("{:20} {:4} failed: {}".format(*running[pipe], said), flush=True)
+                print("{:32} {:4} failed: {}".format(*running[pipe], said), flush=True)
             del running[pipe]
     for late in [*running.values(), *waiting]:
-        print("{:20} {:4} was not ready in time".format(*late), flush=True)
+        print("{:32} {:4} was not ready in time".format(*late), flush=True)
         if late in processes:
             processes[late].kill()
     return {key: ready[key] for key in processes if key in ready}
@@ -155,7 +165,7 @@ def prepared(args, scratch):
 
 def report(name, batch, medians, ratios):
     mine = medians.pop("tilefuse")
-    text = f"{name:20} {batch:4} {mine:8.3f} ms"
+    text = f"{name:32} {batch:4} {mine:8.3f} ms"
     if medians:
         best = min(medians, key=medians.get)
         ratios[name, batch] = medians[best] / mine
@@ -167,11 +177,16 @@ def words(text):
     return [word for word in text.split(",") if word]
 
 
+def networks(text):
+    every = [TIMM + name for name in timm_networks.NAMES]
+    return [name for word in words(text) for name in (every if word == "timm" else [word])]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
-    parser.add_argument("--networks", type=words, default=NETWORKS)
+    parser.add_argument("--networks", type=networks, default=NETWORKS)
     parser.add_argument("--batches", type=words, default=["1", "32"])
     parser.add_argument("--peers", type=words, default=["graph", "compile"])
     parser.add_argument("--rounds", type=int, default=3)
@@ -188,7 +203,7 @@ def main():
             turn.send(None)
             found = turn.recv()
             if isinstance(found, str):
-                print(f"{name:20} {batch:4} failed: {found}", flush=True)
+                print(f"{name:32} {batch:4} failed: {found}", flush=True)
                 continue
             rows.writerows([name, batch, side, round_, f"{ms:.4f}"] for side, round_, ms in found)
             file.flush()
