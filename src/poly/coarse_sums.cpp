@@ -5,6 +5,7 @@
 
 #include "base/index.h"
 #include "poly/row_group.h"
+#include "program/rewrite/terms.h"
 #include "target/coarse.h"
 #include "target/dtype_traits.h"
 
@@ -12,11 +13,6 @@ namespace tilefuse::poly {
 namespace {
 
 using program::Expr;
-
-bool has_coarse_operations(const Expr &expr) {
-  return (expr.kind == Expr::Kind::Call && is_coarse(expr.op, Coarse::All)) ||
-         std::ranges::any_of(expr.args, has_coarse_operations);
-}
 
 // Whether an expression reads an operand only where all coarse operations are allowed.
 bool hides(const Expr &expr, int operand, Coarse allowed) {
@@ -56,7 +52,7 @@ void allow_coarse_sums(Group &group) {
     const MemberId member = member_of_producer(p);
     nest::Nest &nest = group.producers[p].nest;
     if (is_statistic(group, member) && nest.agg == program::Agg::Sum &&
-        nest.comb == program::Comb::Term && has_coarse_operations(nest.term) &&
+        nest.comb == program::Comb::Term && program::has_coarse_operations(nest.term) &&
         is_hidden(group, group_slot(group, member, nest.out.slot)))
       nest.term = program::call(ScalarOp::Coarse, {nest.term});
   }

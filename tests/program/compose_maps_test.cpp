@@ -59,6 +59,19 @@ TEST(ComposeMaps, WhatHalfPrecisionStoredIsReadBefore) {
   EXPECT_EQ(to_text(std::get<Contraction>(after.statements[0].body).term), "($0 - 1) * ($0 - 1)");
 }
 
+// What its rounding hid stays coarse.
+TEST(ComposeMaps, WhatRoundingHidIsCoarse) {
+  const Program after = composed(R"(program "p" {
+  input %0 "x" : f16[4, 6]
+  %1 "z" : f16[4, 6] = map[%0](f16(f32($0) / (1.0 + exp(f32($0)))))
+  %2 "q" : f32[6] = sum[n, c](%1[n, c]) -> [c]
+  output %2
+})");
+  ASSERT_EQ(after.statements.size(), 1U);
+  EXPECT_EQ(to_text(std::get<Contraction>(after.statements[0].body).term),
+            "coarse($0 / (1 + exp($0)))");
+}
+
 // A dimension of one element needs no index.
 TEST(ComposeMaps, IntoASumOfOneImage) {
   const Program after = composed(R"(program "p" {

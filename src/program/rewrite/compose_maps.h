@@ -15,7 +15,7 @@
 // small one behind a sum of one tensor, which will be one with other sums (join_sums.h).
 //
 // Ensures: tensors keep their numbers; values are the same, but that a reader sees what a map gives
-// before it is rounded to the type that it would be stored in (expr.h, cast).
+// before it is rounded to the type that it would be stored in (terms.h, read_as).
 #pragma once
 
 #include "program/program.h"

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/rewrite/terms.h"
 
+#include <algorithm>
+
+#include "target/coarse.h"
+
 namespace tilefuse::program {
+
+bool has_coarse_operations(const Expr &expr) {
+  if (expr.kind == Expr::Kind::Call &&
+      (expr.op == ScalarOp::Coarse || is_coarse(expr.op, Coarse::All)))
+    return expr.op != ScalarOp::Coarse;
+  return std::ranges::any_of(expr.args, has_coarse_operations);
+}
 
 Expr read_as(Expr value, DType type) {
   if (value.kind == Expr::Kind::Cast && is_half(value.type) && value.args[0].type == type) {
     Expr before = std::move(value.args[0]);
-    return before;
+    return has_coarse_operations(before) ? call(ScalarOp::Coarse, {std::move(before)}) : before;
   }
   return cast(std::move(value), type);
 }

@@ -14,7 +14,11 @@ namespace tilefuse::program {
 // Arithmetic on tensors of at most so many elements costs less than the launch of a kernel.
 constexpr std::int64_t kSmallElems = 1 << 16;
 
-// `value` as `type`; a value that was only stored in between is taken as it was before.
+// Whether it computes what may be coarse (target/coarse.h) and is not said to be.
+bool has_coarse_operations(const Expr &expr);
+
+// `value` as `type`; a value that was only stored in between is taken as it was before, computed as
+// coarsely as where its rounding hid that.
 Expr read_as(Expr value, DType type);
 
 // The contraction of floats with its combination, None or Mul, as a term.

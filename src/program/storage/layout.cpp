@@ -47,11 +47,22 @@ bool keeps_dimensions(const Contraction &contraction, const Access &access) {
   return true;
 }
 
+// A product of matrices for each of a batch, as between queries and keys: no operand is a filter, and
+// what is summed over is not exchanged for channels.
+bool is_batched_product(const Contraction &contraction) {
+  return contraction.comb == Comb::Mul && !contraction.out.empty() &&
+         std::all_of(contraction.in.begin(), contraction.in.end(), [&](const Access &access) {
+           return uses_index_of(access.subscripts, contraction.out[0]);
+         });
+}
+
 // The tensors whose dimensions are those of a statement's result.
 std::vector<TensorId> alike(const Statement &statement) {
   const auto *contraction = std::get_if<Contraction>(&statement.body);
   if (contraction == nullptr)
     return reads(statement);
+  if (is_batched_product(*contraction))
+    return {};
   std::vector<TensorId> ids;
   for (const Access &access : contraction->in)
     if (keeps_dimensions(*contraction, access))

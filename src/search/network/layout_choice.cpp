@@ -29,6 +29,8 @@ using program::Program;
 // Of the time in NHWC, what another layout must reach: kernels with lanes over pixels are priced up
 // to 1.7 times too fast beside those with lanes over channels.
 constexpr double kClearly = 0.6;
+// The same where kernels in NHWC use matrix units, which those in the other layout then must as well.
+constexpr double kOnUnits = 0.85;
 // The same of padded rows, whose kernels have the lanes of those in NHWC.
 constexpr double kPadded = 0.98;
 // Of the time over the least time in the best layout, what another layout's kernels are thought to
@@ -178,10 +180,21 @@ private:
   }
 
   // Of the least time so far, what another arrangement must reach.
-  static double needed(const LaidOut &best, const Arrangement &other) {
+  double needed(const LaidOut &best, const Arrangement &other) const {
     if (other.pads_rows)
       return kPadded;
-    return best.layout == Layout::Nhwc ? kClearly : 1;
+    if (best.layout != Layout::Nhwc)
+      return 1;
+    return uses_units() ? kOnUnits : kClearly;
+  }
+
+  bool uses_units() const { return unit_.core.op != nullptr; }
+
+  // Matrix units read channels last. Where that takes copies, as between products along pixels and along
+  // channels, tensors may lie in the order of their dimensions.
+  bool is_priced(const LaidOut &best, const Arrangement &other) const {
+    return other.pads_rows || !uses_units() ||
+           (other.layout == Layout::Nchw && best.conversions > 0);
   }
 
   LaidOut weigh(LaidOut best, std::vector<LaidOut> others) {
@@ -190,7 +203,7 @@ private:
     double least = price(best, std::numeric_limits<double>::infinity(), text).value();
     for (LaidOut &other : others) {
       const Arrangement as{other.layout, other.pads_rows};
-      if (!as.pads_rows && unit_.core.op != nullptr) {
+      if (!is_priced(best, as)) {
         text += name_of(as) + ": not priced, matrix units read channels last\n";
         continue;
       }
