@@ -44,6 +44,17 @@ TEST(Layout, MatrixProductsHaveNoChannels) {
   EXPECT_EQ(channel_dims(program), std::vector<std::size_t>(4, 0));
 }
 
+// Heads of attention behind a convolution: keys are no channels of their products.
+TEST(Layout, ProductsOfABatchExchangeNoChannels) {
+  const Program program = testing::program_of(R"(program "t" {
+    input %0 "x" : f32[2, 4, 5, 5] const %1 "w" : f32[6, 4]
+    %2 "conv" : f32[2, 6, 5, 5] = sum[n, m, y, x, c](%0[n, c, y, x] * %1[m, c]) -> [n, m, y, x]
+    %3 "heads" : f32[2, 2, 3, 25] = view(%2)
+    %4 "scores" : f32[2, 2, 25, 25] = sum[n, h, a, b, k](%3[n, h, k, a] * %3[n, h, k, b]) -> [n, h, a, b]
+    output %4 })");
+  EXPECT_EQ(channel_dims(program), (std::vector<std::size_t>{0, 0, 1, 1, 0}));
+}
+
 TEST(Layout, UnitDimensionsDoNotCount) {
   EXPECT_TRUE(same_layout({1, 8, 1, 1}, channels_last({1, 8, 1, 1}), row_major({1, 8, 1, 1})));
   EXPECT_FALSE(same_layout({1, 8, 2, 1}, channels_last({1, 8, 2, 1}), row_major({1, 8, 2, 1})));
