@@ -55,10 +55,16 @@ TEST(Algorithms, RefuseWhatTheyDoNotFitAndSayWhy) {
   const nest::Nest conv = testing::conv_nest({});
   EXPECT_EQ(search::named_schedule("pointwise", conv, target).refusal,
             "pointwise needs a product without taps");
-  EXPECT_EQ(search::named_schedule("depthwise", conv, target).refusal,
-            "depthwise needs a filter that belongs to the same channels as the data");
+  EXPECT_EQ(
+      search::named_schedule("depthwise", conv, target).refusal,
+      "depthwise needs filters that belong to the same channels as the data, at most 4 for each");
   const nest::Nest depthwise = testing::conv_nest({.groups = 8, .outputs = 1, .inputs = 1});
   EXPECT_TRUE(search::named_schedule("depthwise", depthwise, target).schedule);
+  const nest::Nest several = testing::conv_nest({.groups = 8, .outputs = 4, .inputs = 1});
+  EXPECT_TRUE(search::named_schedule("depthwise", several, target).schedule)
+      << nest::to_text(several) << search::named_schedule("depthwise", several, target).refusal;
+  const nest::Nest many = testing::conv_nest({.groups = 8, .outputs = 5, .inputs = 1});
+  EXPECT_FALSE(search::named_schedule("depthwise", many, target).schedule);
   EXPECT_THROW(search::named_schedule("winograd", conv, target), Error);
   EXPECT_NE(search::named_schedule("cpu", conv, target).refusal.find("the target has workitems"),
             std::string::npos);

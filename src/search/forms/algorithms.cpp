@@ -23,6 +23,7 @@ using schedule::Roles;
 using schedule::roles_of;
 
 constexpr std::int64_t kFewChannels = 4;
+constexpr std::int64_t kFewFilters = 4;
 
 struct Algorithm {
   std::string_view name;
@@ -79,10 +80,12 @@ const std::array kAlgorithms = {
     Algorithm{"depthwise",
               {.channel_vec = 1, .pixel_lanes = 128, .pixel_keep = 4},
               [](FmaForm &form) { return form.depthwise(); },
-              [](const Roles &roles, const Nest &) {
-                return roles.channels.empty() && !roles.shared.empty();
+              [](const Roles &roles, const Nest &nest) {
+                return !roles.shared.empty() &&
+                       (roles.channels.empty() || (points_of(nest, roles.depth) == 1 &&
+                                                   points_of(nest, roles.channels) <= kFewFilters));
               },
-              "a filter that belongs to the same channels as the data"},
+              "filters that belong to the same channels as the data, at most 4 for each"},
     Algorithm{"cpu", {}, [](FmaForm &form) { return form.cpu(); }, has_both, kBoth},
 };
 

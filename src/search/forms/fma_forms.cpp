@@ -299,9 +299,12 @@ Schedule FmaForm::first_layer() {
 
 Schedule FmaForm::depthwise() {
   keep_pixels();
+  std::int64_t filters = 1; // of a channel; a work-item keeps the results of all
+  for (const IndexId i : roles_.channels)
+    filters *= split(i).keep = extent(i);
   std::vector<IndexId> indices = roles_.shared;
   for (const IndexId i : indices)
-    if (out_.coeff[i] == 1) {
+    if (out_.coeff[i] == filters) {
       split(i).vec = sizes_.channel_vec;
       while (extent(i) % split(i).vec != 0)
         split(i).vec /= 2;
