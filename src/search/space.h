@@ -116,7 +116,7 @@ private:
   bool multiplies() const { return nest_.comb == program::Comb::Mul; }
   bool has_whole_vectors(IndexId lane, std::int64_t vec) const;
   void try_wide_items();
-  void try_items_over_rows(schedule::Schedule schedule, std::int64_t items);
+  void try_items_over_rows(schedule::Schedule schedule, IndexId lane, std::int64_t items);
   void try_rows();
   void try_other_stores();
   bool lanes_are_apart(const schedule::Schedule &schedule) const;

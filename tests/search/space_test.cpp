@@ -285,6 +285,20 @@ TEST(Space, VectorsOfAShuffleRunAlongWhatItReads) {
   EXPECT_NE(text.find("lane   i:4\n  reg    g:4\n"), std::string::npos) << text;
 }
 
+// Windows of 12 x 12 elements, turned: no index has many neighbours, two of them together do.
+TEST(Space, TurnedCopiesOfShortRowsHaveWorkItemsAlongSeveralIndices) {
+  const std::string text = picked(nest::parse_nest(R"(nest copy {
+    index i 81920, a 12, b 12
+    slot 0 f16 11796480, 1 f16 11796480
+    acc f32 = assign
+    in 0 + 0 [i:81920*144, b:12*12, a:12*1]
+    out 1 + 0 [i:81920*144, a:12*12, b:12*1]
+    post acc
+  })"),
+                                  "cuda_sm90");
+  EXPECT_NE(text.find("lane   i:10 a:4 b:6\n"), std::string::npos) << text;
+}
+
 // Steps of a map that take one row walk as the result lies.
 TEST(Space, MapsTakeRows) {
   const std::string text = picked(nest::parse_nest(R"(nest map {
