@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "nest/flatten/split.h"
+#include "nest/flatten/split_index.h"
+#include "nest/index.h"
 
 namespace tilefuse {
 namespace {
@@ -71,6 +75,28 @@ TEST(Split, PartsLieAlongWhatAnInputHasNeighboursAlong) {
                       "  out 1 + 0 [m:4*24, c:8*3, r:3*1]"),
             std::string::npos)
       << nest::to_text(nests.join);
+}
+
+// Parts of an index keep names that a text can have: of "m_0" no "0" is left.
+TEST(Split, IndicesAreNamedByIdentifiers) {
+  for (const auto &[name, parts] : std::vector<std::pair<std::string, std::string>>{
+           {"y_x", "y 4, x 3"}, {"m_0", "m_0 4, m_01 3"}, {"m", "m 4, m1 3"}}) {
+    const nest::Nest nest = nest::parse_nest("nest copy {\n"
+                                             "  index " +
+                                             name +
+                                             " 12\n"
+                                             "  slot 0 f32 12, 1 f32 12\n"
+                                             "  acc f32 = assign\n"
+                                             "  in 0 + 0 [" +
+                                             name +
+                                             ":12*1]\n"
+                                             "  out 1 + 0 [" +
+                                             name + ":12*1]\n  post acc\n}\n");
+    const nest::Nest split = nest::split_index(nest, nest::IndexId{0}, 3);
+    EXPECT_NE(nest::to_text(split).find("index " + parts), std::string::npos)
+        << nest::to_text(split);
+    EXPECT_EQ(nest::parse_nest(nest::to_text(split)), split);
+  }
 }
 
 TEST(Split, ReadsItsTextBack) {

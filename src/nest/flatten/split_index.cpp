@@ -2,6 +2,7 @@
 #include "nest/flatten/split_index.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -21,11 +22,12 @@ std::string unused_name(const Nest &nest, std::string name) {
   return name;
 }
 
-// "y_x" becomes y and x, any other name gets a number.
+// "y_x" becomes y and x, any other name, as "m_0", gets a number.
 void name_parts(Nest &nest, std::size_t index) {
   const std::string whole = nest.indices[index].name;
   const std::size_t cut = whole.rfind('_');
-  const bool parts = cut != std::string::npos && cut > 0 && cut + 1 < whole.size();
+  const bool parts = cut != std::string::npos && cut > 0 && cut + 1 < whole.size() &&
+                     std::isalpha(static_cast<unsigned char>(whole[cut + 1])) != 0;
   nest.indices[index].name.clear();
   nest.indices[index].name = unused_name(nest, parts ? whole.substr(0, cut) : whole);
   nest.indices[index + 1].name = unused_name(nest, parts ? whole.substr(cut + 1) : whole + "1");
