@@ -95,6 +95,15 @@ def other_steps():
             markdown(["network", "batch", "type", "ms (p10–p90)", "MB", "PyTorch", "its ms", "its MB", "ratio"], newest.values()))
 
 
+def timm():
+    latest = {row["network"]: row for row in read_table("timm_h200.csv")[1]}  # the last row of a network is the last measured
+    ratios = {name: float(row["ratio"]) for name, row in latest.items()}
+    least = sorted(ratios, key=ratios.get)[:6]
+    return (f"\n## timm's networks on a GPU\n\nf16, batch 32, {len(ratios)} networks of as many families beside PyTorch's graph in the same calls "
+            f"({of('timm_h200.csv')}, which says at which commits): it takes {geomean(list(ratios.values())):.2f} times as long in geometric mean. "
+            f"Least {', '.join(f'{name} {ratios[name]:.2f}' for name in least)}.\n")
+
+
 def torchvision():
     """Networks in f16 beside the quicker of PyTorch's forms, and those of the list at a later commit; medians of rounds."""
     best, least, table = torchvision_rows("torchvision_best_h200.csv", ("graph", "compile"))
@@ -239,7 +248,7 @@ def starts():
 
 
 def main():
-    sections = (networks, torchvision, training, cpu_layers, tensor_cores, float32, ilpm, fusion, starts)
+    sections = (networks, torchvision, timm, training, cpu_layers, tensor_cores, float32, ilpm, fusion, starts)
     (page.DOCS / "performance.md").write_text(INTRO + "".join(section() for section in sections), encoding="utf-8")
 
 
