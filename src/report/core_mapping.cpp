@@ -97,8 +97,11 @@ std::string core_layouts(const poly::Group &group, const Schedule &schedule) {
   for (int k = 0; k < static_cast<int>(nest.inputs.size()); ++k) {
     text += fmt::format("input {}, ", k);
     if (poly::has_rows(group) && k == poly::row_input(group))
-      text += fmt::format("data: rows of {} keys in registers, from the first product on\n",
-                          poly::row_keys(group));
+      text += fmt::format("data: rows of {} keys in registers{}, from the first product on\n",
+                          poly::row_keys(group),
+                          schedule.core.warp_columns == 1
+                              ? std::string()
+                              : fmt::format(" of {} warps", schedule.core.warp_columns));
     else
       text += input_text(gemm, buffers, k);
   }

@@ -167,12 +167,21 @@ Buffers buffers_of(const Gemm &gemm, const Fed &fed) {
   return list;
 }
 
+// Sums that warps add which share rows.
+void add_row_parts(const Gemm &gemm, Buffers &list) {
+  if (const std::int64_t sharers = gemm.core().warp_columns; sharers > 1)
+    list.push_back({.use = LocalUse::Parts,
+                    .name = "parts",
+                    .type = gemm.core().op->d.type,
+                    .elems = sharers * gemm.tile.rows * gemm.tile.columns});
+}
+
 // What the work-items of each row of a block's have of it.
 Buffers row_lanes(const Nest &nest, const Schedule &schedule) {
   return {{.use = LocalUse::Lanes,
            .name = "row_lanes",
            .type = nest.acc_type,
-           .elems = schedule.core.rows * kRowItems}};
+           .elems = schedule.core.rows * schedule.core.warp_columns * kRowItems}};
 }
 
 // Barriers of parts fit into what the alignment of others leaves.
@@ -208,8 +217,10 @@ Buffers local_buffers(const poly::Group &group, const Schedule &schedule, poly::
     return local_buffers(nest, own);
   const Gemm gemm = gemm_of(nest, own);
   Buffers all = buffers_of(gemm, {&group, core_feeds(group, gemm)});
-  if (has_rows(group)) // which are in registers
+  if (has_rows(group)) { // which are in registers
     std::erase_if(all, [](const LocalBuffer &each) { return each.use == LocalUse::Data; });
+    add_row_parts(gemm, all);
+  }
   return all;
 }
 

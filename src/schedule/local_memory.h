@@ -19,10 +19,10 @@ namespace tilefuse::schedule {
 
 // What a buffer is for: tiles of an input (Stage; with a matrix instruction Data and Filter, the
 // buffers of the ring or of windows), results on their way through a warp (Exchange) or to memory
-// (Boxes), what post-ops read (Operand), sums of a cluster's parts (Parts), results that are
-// turned (Results), sums of what tiles store (Sums), what the lanes of a reduced index accumulated
-// (Lanes), sums of a matrix unit's rows (Rows), and the mbarriers of the ring, of windows, of
-// operands and of parts.
+// (Boxes), what post-ops read (Operand), sums of parts of a product's depth that blocks of a
+// cluster take or warps that share rows (Parts), results that are turned (Results), sums of what
+// tiles store (Sums), what the lanes of a reduced index accumulated (Lanes), sums of a matrix
+// unit's rows (Rows), and the mbarriers of the ring, of windows, of operands and of parts.
 enum class LocalUse {
   Stage,
   Data,

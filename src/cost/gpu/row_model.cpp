@@ -35,6 +35,7 @@ struct RowModel {
   const double items = static_cast<double>(group_size(resolved.schedule));
   const double cycle = 2 * target.vector_f32 / (target.gflops_per_unit * 1e9);
   const double blocks = static_cast<double>(schedule::core_blocks(second));
+  const double sharers = static_cast<double>(first.core().warp_columns); // warps of a row
 
   double resident() const {
     std::vector<schedule::LocalBuffer> local;
@@ -58,10 +59,18 @@ struct RowModel {
                      static_cast<double>(first.tile.depth + second.tile.columns);
     return ops / rates.mma_half_ops_per_cycle;
   }
+  // Bytes of the sums of warps that share rows, which each leaves and others add.
+  double parts() const {
+    const auto sums = static_cast<double>(second.tile.rows * second.tile.columns *
+                                          size_bytes(second.core().op->d.type));
+    return sharers == 1 ? 0 : 2 * sharers * sums;
+  }
+  // Warps that share rows read the same data, and a part of the filters each.
   double local() const {
     const double filters =
         bytes_of(first, first.roles.filter) + bytes_of(second, second.roles.filter);
-    return (copied() + bytes_of(first, first.roles.data) + filters * items / kCoreLanes) /
+    return (copied() + bytes_of(first, first.roles.data) * sharers +
+            filters * items / kCoreLanes / sharers + parts()) /
            rates.local_bytes_per_cycle_mma;
   }
   double issue() const {
@@ -84,7 +93,7 @@ struct RowModel {
                     scattered_cycles(second, target));
   }
   double alone() const {
-    double barriers = 2;
+    double barriers = sharers == 1 ? 2 : 3;
     for (const poly::MemberId m : producing_members(resolved.group))
       barriers += is_statistic(resolved.group, m) ? 1 : 0;
     return rates.async_copy_latency_cycles + barriers * rates.barrier_cycles +

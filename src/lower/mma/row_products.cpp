@@ -51,8 +51,9 @@ public:
         first_(members.contexts[first_member_]), second_(members.contexts[poly::kAnchor]),
         b_(second_.build), one_(first_.gemm()), two_(second_.gemm()),
         places_(row_places(group_).value()), keys_(poly::row_keys(group_)),
-        data_(side(first_, one_.roles.data)), filter_(side(first_, one_.roles.filter)),
-        values_(side(second_, two_.roles.filter)) {}
+        sharers_(one_.core().warp_columns), share_(one_.tile.warp_columns),
+        data_(side(first_, one_.roles.data, copying_items(one_))),
+        filter_(side(first_, one_.roles.filter)), values_(side(second_, two_.roles.filter)) {}
 
   StmtRef build() {
     take_block_apart();
@@ -67,28 +68,36 @@ public:
       if (m != first_member_)
         is_statistic(group_, m) ? statistic(m) : map(m);
     const TileEnd end{.tile = two_.tile,
-                      .acc = multiply_second(),
+                      .acc = add_parts(multiply_second()),
                       .warp = warp_,
                       .first_row = b_.add(first_row_, warp_row_),
-                      .first_column = integer(0)};
+                      .first_column = b_.mul(part_, two_.tile.warp_columns)};
     body_.push_back(store_tile(second_, end));
     return b_.block(std::move(body_));
   }
 
 private:
-  static CoreSide side(Context &cx, int input) {
+  static CoreSide side(Context &cx, int input, std::int64_t items = 0) {
     return {cx, input,
-            CoreSource{.nest = cx.nest, .from = cx.source_buffers[at(input)], .in_order = true}};
+            CoreSource{.nest = cx.nest,
+                       .from = cx.source_buffers[at(input)],
+                       .items = items,
+                       .in_order = true}};
   }
   ExprRef integer(std::int64_t value) { return b_.integer(value); }
   ExprRef named(const std::string &name, ExprRef value) {
     return lower::named(b_, body_, name, value);
   }
-  std::int64_t tiles() const { return one_.tile.columns / kCoreColumns; }
-  bool is_cut(std::int64_t tile) const { return (tile + 1) * kCoreColumns > keys_; }
+  std::int64_t tiles() const { return share_ / kCoreColumns; }
+  // Of some of the warps that share a row; of all of them.
+  bool is_cut(std::int64_t tile) const {
+    return (sharers_ - 1) * share_ + (tile + 1) * kCoreColumns > keys_;
+  }
   bool is_past(std::int64_t tile) const { return tile * kCoreColumns >= keys_; }
+  // Keys of the warp that has most.
+  std::int64_t most_keys() const { return std::min(share_, keys_); }
   ExprRef column(const Spot &spot) {
-    const ExprRef pair = b_.mul(b_.mod(item_, kRowItems), kPairs);
+    const ExprRef pair = b_.add(first_key_, b_.mul(b_.mod(item_, kRowItems), kPairs));
     return b_.add(pair, spot.tile * kCoreColumns + spot.lane);
   }
   ExprRef row(std::int64_t half) { return b_.add(b_.div(item_, kRowItems), half * kHalfRows); }
@@ -104,9 +113,11 @@ private:
   const schedule::Gemm &one_, &two_;
   const poly::RowPlaces places_;
   const std::int64_t keys_;
+  const std::int64_t sharers_, share_; // warps that share a row's keys, and keys of each
   CoreSide data_, filter_, values_;
   Stmts body_;
   ExprRef first_row_{}, item_{}, warp_{}, warp_row_{};
+  ExprRef part_{}, first_key_{}; // this warp's among those that share its rows, and its first key
   std::map<SlotId, BufferId> tiles_;                          // registers, by slot of the group
   std::map<SlotId, std::array<ExprRef, kHalves>> statistics_; // values, likewise
   std::array<ExprRef, kHalves> pixels_{}, rows_{}; // of the first product; of all that there are
@@ -127,7 +138,9 @@ private:
   void take_item_apart() {
     item_ = named("item", b_.mod(b_.lane(), kCoreLanes));
     warp_ = named("warp", b_.div(b_.lane(), kCoreLanes));
-    warp_row_ = named("warp_row", b_.mul(warp_, kCoreRows));
+    warp_row_ = named("warp_row", b_.mul(b_.div(warp_, sharers_), kCoreRows));
+    part_ = named("part", b_.mod(warp_, sharers_));
+    first_key_ = named("first_key", b_.mul(part_, share_));
   }
 
   void copy() {
@@ -135,12 +148,15 @@ private:
          {std::pair(&data_, first_row_), {&filter_, integer(0)}, {&values_, integer(0)}})
       body_.push_back(side->declare(first));
     const auto start = [&](const CoreSide &side, const Context &cx) {
-      body_.push_back(side.start({cx.nest.indices.size(), integer(0)}, integer(0)));
+      return side.start({cx.nest.indices.size(), integer(0)}, integer(0));
     };
-    start(data_, first_);
-    start(filter_, first_);
+    const std::int64_t copying = copying_items(one_);
+    const bool all_copy = copying == schedule::group_size(first_.schedule);
+    body_.push_back(
+        b_.branch(all_copy ? nullptr : b_.less(b_.lane(), copying), start(data_, first_)));
+    body_.push_back(start(filter_, first_));
     body_.push_back(b_.async_commit());
-    start(values_, second_);
+    body_.push_back(start(values_, second_));
     body_.push_back(b_.async_commit());
     body_.push_back(b_.async_wait(1));
     body_.push_back(b_.barrier());
@@ -162,10 +178,10 @@ private:
     const BufferId a = register_buffer(b_, "data_values", {op.a.type, op.a.values()}, steps);
     const BufferId b = register_buffer(b_, "filter_values", {op.b.type, op.b.values()}, 2);
     const CorePlace of_data = core_place(b_, body_, data_, item_, warp_row_);
-    const CorePlace of_filter = core_place(b_, body_, filter_, item_, integer(0));
+    const CorePlace of_filter = core_place(b_, body_, filter_, item_, first_key_);
     for (std::int64_t step = 0; step < steps; ++step)
       body_.push_back(core_fetch(b_, data_, of_data, {0, step, integer(0)}, a, step));
-    for (std::int64_t stripe = 0; stripe * kCoreRows < keys_; ++stripe)
+    for (std::int64_t stripe = 0; stripe * kCoreRows < most_keys(); ++stripe)
       for (std::int64_t step = 0; step < steps; ++step) {
         body_.push_back(core_fetch(b_, filter_, of_filter, {stripe, step, integer(0)}, b, 0));
         for (std::int64_t i = 0; i < 2; ++i)
@@ -318,24 +334,28 @@ private:
     const nest::Nest &nest = member_nest(group_, member);
     const kernel::Type type{nest.acc_type, 1};
     const BufferId parts = register_buffer(b_, "row_parts", type, kHalves * kPairs);
-    const BufferId all = register_buffer(b_, "row_all", type, kHalves * kRowItems);
+    const std::int64_t of_row = sharers_ * kRowItems;
+    const BufferId all = register_buffer(b_, "row_all", type, kHalves * of_row);
     const BufferId lanes = declare_local(members_.contexts[member], schedule::LocalUse::Lanes);
-    const auto place = [&](std::int64_t half) {
-      return b_.mul(b_.add(warp_row_, row(half)), kRowItems);
+    const auto place = [&](ExprRef part, std::int64_t half) { // (part, row, item of the row)
+      const ExprRef first = b_.mul(part, one_.tile.rows);
+      return b_.mul(b_.add(first, b_.add(warp_row_, row(half))), kRowItems);
     };
     for (std::int64_t half = 0; half < kHalves; ++half) {
       accumulate(member, parts, half);
       const auto part = [&](std::int64_t lane) { return b_.load(parts, half * kPairs + lane); };
-      body_.push_back(b_.store(lanes, b_.add(place(half), b_.mod(item_, kRowItems)),
+      body_.push_back(b_.store(lanes, b_.add(place(part_, half), b_.mod(item_, kRowItems)),
                                aggregate(b_, nest.agg, part(0), part(1))));
     }
     body_.push_back(b_.barrier());
     std::array<ExprRef, kHalves> found{};
     for (std::int64_t half = 0; half < kHalves; ++half) {
-      const std::int64_t first = half * kRowItems;
-      body_.push_back(b_.store(all, first, b_.load(lanes, place(half), kRowItems)));
+      const std::int64_t first = half * of_row;
+      for (std::int64_t part = 0; part < sharers_; ++part)
+        body_.push_back(b_.store(all, first + part * kRowItems,
+                                 b_.load(lanes, place(integer(part), half), kRowItems)));
       ExprRef value = b_.load(all, first);
-      for (std::int64_t i = 1; i < kRowItems; ++i)
+      for (std::int64_t i = 1; i < of_row; ++i)
         value = aggregate(b_, nest.agg, value, b_.load(all, first + i));
       const Spot spot{.half = half, .lanes = 1};
       const ExprRef post = expr_value(b_, nest.post, 1, value,
@@ -396,15 +416,17 @@ private:
       tiles_[group_slot(group_, member, nest.out.slot)] = to;
   }
 
+  // Sums over this warp's keys, of all columns.
   BufferId multiply_second() {
     const CoreOp &op = *two_.core().op;
     const BufferId acc = sums(two_, "acc");
     const BufferId b = register_buffer(b_, "filter_values", {op.b.type, op.b.values()}, 2);
     const CorePlace place = core_place(b_, body_, values_, item_, integer(0));
     const std::int64_t words = op.a.values() / kPairs;
-    for (std::int64_t step = 0; step * kCoreRows < keys_; ++step)
+    const ExprRef first = b_.mul(first_key_, values_.side().elems);
+    for (std::int64_t step = 0; step * kCoreRows < most_keys(); ++step)
       for (std::int64_t stripe = 0; stripe < two_.tile.columns / kCoreRows; ++stripe) {
-        body_.push_back(core_fetch(b_, values_, place, {stripe, step, integer(0)}, b, 0));
+        body_.push_back(core_fetch(b_, values_, place, {stripe, step, first}, b, 0));
         for (std::int64_t i = 0; i < 2; ++i)
           body_.push_back(b_.mma({.op = &op,
                                   .acc = {acc, integer((2 * stripe + i) * kTileValues)},
@@ -412,6 +434,36 @@ private:
                                   .b = {b, integer(i)}}));
       }
     return acc;
+  }
+
+  // Of the sums of all warps that share rows, those of the columns that this one stores: warps
+  // leave theirs in local memory, (warp, tile of 8 columns, item, value), and add the parts in
+  // their order.
+  BufferId add_parts(BufferId acc) {
+    if (sharers_ == 1)
+      return acc;
+    constexpr int kLanes = static_cast<int>(kTileValues);
+    const std::int64_t columns = two_.tile.columns / kCoreColumns; // in tiles
+    const std::int64_t own = columns / sharers_;
+    const BufferId parts = declare_local(second_, schedule::LocalUse::Parts);
+    const auto place = [&](ExprRef warp, ExprRef tile) {
+      const ExprRef items = b_.mul(b_.add(b_.mul(warp, columns), tile), kCoreLanes);
+      return b_.mul(b_.add(items, item_), kTileValues);
+    };
+    for (std::int64_t tile = 0; tile < columns; ++tile)
+      body_.push_back(
+          b_.store(parts, place(warp_, integer(tile)), b_.load(acc, tile * kTileValues, kLanes)));
+    body_.push_back(b_.barrier());
+    const BufferId all = register_buffer(b_, "sums", b_.kernel()[acc].type, own * kTileValues);
+    const ExprRef first = b_.sub(warp_, part_);
+    for (std::int64_t tile = 0; tile < own; ++tile) {
+      const ExprRef column = b_.add(b_.mul(part_, own), tile);
+      ExprRef value = b_.load(parts, place(first, column), kLanes);
+      for (std::int64_t part = 1; part < sharers_; ++part)
+        value = b_.add(value, b_.load(parts, place(b_.add(first, part), column), kLanes));
+      body_.push_back(b_.store(all, tile * kTileValues, value));
+    }
+    return all;
   }
 };
 

@@ -6,9 +6,12 @@
 //   row tile of registers = the first product's post-ops of its sums
 //   for maps and statistics, in the order in which they depend on each other {
 //     map: values of another tile
-//     statistic: of what a work-item has of its two rows; local memory; barrier; of the four
+//     statistic: of what a work-item has of its two rows; local memory; barrier; of the four of
+//                each warp that shares the row
 //   }
-//   multiply the last tile, as fragments, with the second filter; store
+//   multiply the last tile, as fragments, with the second filter
+//   where warps share rows: sums to local memory; barrier; those of a warp's columns of all parts
+//   store
 #pragma once
 
 #include "kernel/nodes.h"

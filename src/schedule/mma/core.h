@@ -132,6 +132,7 @@
 //   pipe   1 step_halo tma stages 5
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -281,7 +282,7 @@ struct Exchange {
   DType type{};             // of the results there
   bool is_stored = false;   // they are what is stored: post-ops came before, or there are none
   // Elements from a row to the next, so that neither stores nor loads meet in a bank; of a warp.
-  std::int64_t row() const { return columns + 8; }
+  std::int64_t row() const { return std::max<std::int64_t>(columns, 16) + 8; }
   std::int64_t elems() const { return kExchangeRows * row(); }
 };
 Exchange exchange_of(const Gemm &gemm);

@@ -29,17 +29,25 @@ constexpr std::int64_t kLeastTurned = 32; // columns of results that warps excha
 
 bool is_power(std::int64_t value) { return (value & (value - 1)) == 0; }
 
+// Columns that warps share in whole units: those that an instruction of the second product reads
+// as depth, or of its results those of one.
+std::int64_t shared_columns(const Gemm &gemm) {
+  const std::int64_t unit = gemm.roles.filter_turned ? kCoreColumns : 2 * kCoreColumns;
+  return std::max(2 * kCoreColumns, unit * gemm.core().warp_columns);
+}
+
 // Rows of 16 a warp, all of a product's columns and all of its depth at once.
 Reason wrong_tile(const Gemm &gemm) {
   const Core &core = gemm.core();
   const CoreTile &tile = gemm.tile;
   const CoreRoles &roles = gemm.roles;
   const std::int64_t rows = kCoreRows * core.warp_rows;
-  return outside({{"warps.n", core.warp_columns, 1, 1},
-                  {"warps.m", core.warp_rows, 1, kNoEnd},
-                  {"tile.rows", core.rows, rows, rows},
-                  {"tile.columns", tile.columns, roles.channel_points, kNoEnd, 2 * kCoreColumns},
-                  {"tile.depth", tile.depth, roles.depth_points, kNoEnd}});
+  return outside(
+      {{"warps.n", core.warp_columns, 1, kNoEnd},
+       {"warps.m", core.warp_rows, 1, kNoEnd},
+       {"tile.rows", core.rows, rows, rows},
+       {"tile.columns", tile.columns, roles.channel_points, kNoEnd, shared_columns(gemm)},
+       {"tile.depth", tile.depth, roles.depth_points, kNoEnd}});
 }
 
 Reason wrong_product(const Nest &nest, const Schedule &own, const Target &target) {
@@ -60,7 +68,7 @@ Reason wrong_product(const Nest &nest, const Schedule &own, const Target &target
   return wrong_tile(gemm_of(nest, own));
 }
 
-Reason wrong_copies(const Gemm &gemm, int input, std::int64_t items) {
+Reason wrong_copies(const Gemm &gemm, int input) {
   const std::int64_t each = core_copy_elems(gemm, input);
   const CoreSideTile side = core_side_tile(gemm.roles, gemm.tile, input);
   const std::int64_t bytes = side.elems * gemm.tile.elem_bytes;
@@ -71,7 +79,9 @@ Reason wrong_copies(const Gemm &gemm, int input, std::int64_t items) {
     return fmt::format("input {} in rows of {} bytes; beside rows one of 32, 64 or 128 is copied "
                        "once, in whole runs",
                        input, bytes);
-  return wrong_sharing(items, side.rows, side.elems / each);
+  const bool is_data = input == gemm.roles.data;
+  return wrong_sharing(is_data ? copying_items(gemm) : group_size(gemm.schedule), side.rows,
+                       side.elems / each);
 }
 
 // Both products walk rows by the same indices in the same order, and hold them alike.
@@ -109,8 +119,14 @@ std::optional<IndexId> index_like(const Group &group, IndexId of_first) {
   return std::nullopt;
 }
 
+std::int64_t copying_items(const Gemm &first) {
+  const CoreSideTile side = core_side_tile(first.roles, first.tile, first.roles.data);
+  const std::int64_t each = core_copy_elems(first, first.roles.data);
+  return std::min(group_size(first.schedule), side.rows * side.elems / each);
+}
+
 std::int64_t row_registers(const Gemm &first, const Gemm &second) {
-  const std::int64_t of_row = kCoreRows * first.tile.columns / kCoreLanes;
+  const std::int64_t of_row = kCoreRows * first.tile.warp_columns / kCoreLanes;
   const std::int64_t results = kCoreRows * second.tile.columns / kCoreLanes;
   const std::int64_t rows = of_row + of_row * second.tile.elem_bytes / 4 / 2;
   return std::max(rows, of_row * second.tile.elem_bytes / 4 + results) + kBesideRows;
@@ -130,12 +146,11 @@ Reason wrong_rows(const Group &group, const Schedule &schedule, const Target &ta
     return fmt::format("{} columns of the first product, in pairs, are not taken as {} of depth of "
                        "the second, beside a turned filter, in runs of {}",
                        one.tile.columns, two.tile.depth, kExchangeVec);
-  const std::int64_t items = group_size(schedule);
-  if (Reason reason = outside({"work_items", items, 1, target.max_group}))
+  if (Reason reason = outside({"work_items", group_size(schedule), 1, target.max_group}))
     return reason;
   for (const auto &[gemm, input] :
        {std::pair(&one, one.roles.data), {&one, one.roles.filter}, {&two, two.roles.filter}})
-    if (Reason reason = wrong_copies(*gemm, input, items))
+    if (Reason reason = wrong_copies(*gemm, input))
       return reason;
   if (Reason reason =
           outside({"row.registers", row_registers(one, two), 0, target.vector_registers}))

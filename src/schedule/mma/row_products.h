@@ -22,6 +22,13 @@
 // points of depth. Maps are evaluated there. A statistic is combined in a row's four work-items
 // first and between them through local memory. The filters, all of them, and the data of the first
 // product are copied once.
+//
+// With `warps R C` in both, C warps share 16 rows: each has a C-th of the keys, columns of the first
+// product and depth of the second, and statistics are combined between them too. So a warp has a
+// part of the sums of all columns of the second product; the C parts are added through local
+// memory, in their order, each warp those of the C-th of the columns that it stores.
+//
+//   mma    m16n8k16.f16.f32 m 32 warps 2 4   32 rows a block, of 768 keys a warp has 192
 #pragma once
 
 #include <cstdint>
@@ -43,8 +50,11 @@ std::optional<std::string> wrong_rows(const poly::Group &group, const Schedule &
 // Requires that wrong_rows gives no reason.
 std::optional<IndexId> index_like(const poly::Group &group, IndexId of_first);
 
-// Registers of a work-item: sums of both products, the rows of one that a map reads while another
-// is written, and what instructions read.
+// Work-items that copy the first product's data, the first of a block: all, or one for each copy.
+std::int64_t copying_items(const Gemm &first);
+
+// Registers of a work-item: sums of both products, of the rows that a map reads while others are
+// written its warp's keys, and what instructions read.
 std::int64_t row_registers(const Gemm &first, const Gemm &second);
 
 } // namespace tilefuse::schedule
