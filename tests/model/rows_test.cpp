@@ -8,85 +8,26 @@
 
 #include <string>
 
-#include "base/index.h"
+#include "model/attention.h"
 #include "model/core_cases.h"
 #include "model/oracle/check.h"
-#include "model/passes.h"
 #include "poly/row_group.h"
-#include "program/storage/storage.h"
 #include "schedule/members.h"
 #include "search/forms/row_product_forms.h"
-#include "search/network/fusion.h"
-#include "tile/tile.h"
 
 namespace tilefuse::model {
 namespace {
 
-using program::TensorId;
-
-// Attention whose scores, T, `scores` makes of the product S and further inputs.
-std::string attention(const std::string &inputs, const std::string &scores) {
-  return fmt::format(R"(
-function attention(Q[B, H, M, D], K[B, H, N, D], V[B, H, N, C], {}) -> (O) {{
-  S[b, h, m, n : B, H, M, N] = +(Q[b, h, m, d] * K[b, h, n, d]);
-  {}
-  X[b, h, m : B, H, M] = >(T[b, h, m, n]);
-  E = exp(T - reshape(X, B, H, M, 1));
-  L[b, h, m : B, H, M] = +(E[b, h, m, n]);
-  P = E / reshape(L, B, H, M, 1);
-  O[b, m, h, c : B, M, H, C] = +(P[b, h, m, n] * V[b, h, n, c]);
-}}
-)",
-                     inputs, scores);
-}
-
-const std::string kBiased = attention("BIAS[H, M, N]", "T = S * 0.25 + reshape(BIAS, 1, H, M, N);");
-// Windows that are shifted: a scale of each head, and a mask of each window of an image.
-const std::string kMasked = attention("BIAS[H, M, N], SCALE[H], MASK[W, M, N]", R"(
-  R = S * reshape(SCALE, 1, H, 1, 1) + reshape(BIAS, 1, H, M, N);
-  T = reshape(reshape(R, B / W, W, H, M, N) + reshape(MASK, 1, W, 1, M, N), B, H, M, N);)");
-
-struct Problem {
-  std::int64_t batch = 2, heads = 3, rows = 37, keys = 37, depth = 64, values = 64;
-  DType type = DType::F16;
-};
-
-// The groups that a function of such inputs becomes.
-std::vector<poly::PlacedGroup> groups_of(const std::string &text,
-                                         const std::vector<program::Shape> &shapes, DType type,
-                                         const Target &target) {
-  tile::Library library;
-  library.add(text, "test");
-  program::Program made;
-  made.name = "attention";
-  for (const program::Shape &shape : shapes)
-    made.inputs.push_back(made.add({.name = fmt::format("t{}", made.inputs.size()),
-                                    .type = type,
-                                    .shape = shape,
-                                    .role = program::Role::Input}));
-  const std::vector<TensorId> args = made.inputs;
-  made.outputs = library.instantiate("attention", args, {}, made, "attention");
-  return search::make_groups(program::assign_storage(prepare(made, target, {})), {}, target);
-}
-
-std::vector<poly::PlacedGroup> groups_of(const Problem &p, const Target &target) {
-  return groups_of(kBiased,
-                   {{p.batch, p.heads, p.rows, p.depth},
-                    {p.batch, p.heads, p.keys, p.depth},
-                    {p.batch, p.heads, p.keys, p.values},
-                    {p.heads, p.rows, p.keys}},
-                   p.type, target);
-}
-
-void expect_right(const poly::Group &group, const schedule::Schedule &schedule) {
+void expect_right(const poly::Group &group, const schedule::Schedule &schedule,
+                  const Target &target = sm80()) {
   const KernelCase kernel_case{
-      .group = group, .schedule = schedule, .target = sm80(), .values = Values::Reals, .seed = 3};
+      .group = group, .schedule = schedule, .target = target, .values = Values::Reals, .seed = 3};
   const auto divergence = check_simulated(Reference(kernel_case));
   EXPECT_FALSE(divergence) << divergence->stage << ": " << divergence->what << "\n"
                            << to_text(kernel_case);
 }
 
-poly::Group group_of(const Problem &p) {
+poly::Group group_of(const Attention &p) {
   std::vector<poly::PlacedGroup> groups = groups_of(p, h200());
   EXPECT_EQ(groups.size(), 1) << p.rows << " x " << p.keys << "\n"
                               << fmt::format("{}", fmt::join(groups.back().notes, "\n"));
@@ -94,8 +35,8 @@ poly::Group group_of(const Problem &p) {
 }
 
 TEST(Rows, SoftmaxBetweenProductsIsOneKernel) {
-  for (const Problem &p :
-       {Problem{.batch = 1, .heads = 2},
+  for (const Attention &p :
+       {Attention{.batch = 1, .heads = 2},
         {.batch = 1, .heads = 2, .rows = 49, .keys = 49, .depth = 32, .values = 32},
         {.batch = 1, .heads = 1, .rows = 5, .keys = 100},
         {.batch = 1, .heads = 1, .rows = 70, .keys = 16},
@@ -113,16 +54,55 @@ TEST(Rows, SoftmaxBetweenProductsIsOneKernel) {
   }
 }
 
+// Those in which so many warps share each row.
+std::vector<schedule::Schedule> shared(std::vector<schedule::Schedule> all, std::int64_t sharers) {
+  std::erase_if(all,
+                [&](const schedule::Schedule &each) { return each.core.warp_columns != sharers; });
+  return all;
+}
+
+// Keys that fill no warp's share, heads of both widths, values that leave columns empty.
+TEST(Rows, WarpsShareKeys) {
+  struct Case {
+    Attention of;
+    std::vector<std::int64_t> sharers; // with which schedules are legal
+  };
+  for (const auto &[of, sharers] :
+       {Case{{.batch = 1, .heads = 1, .rows = 18, .keys = 730, .depth = 32, .values = 32}, {4}},
+        {{.batch = 1, .heads = 1, .rows = 18, .keys = 577, .type = DType::BF16}, {2, 4}},
+        {{.batch = 1, .heads = 2, .rows = 33, .keys = 50}, {1, 2, 4, 8}},
+        {{.batch = 1, .heads = 1, .rows = 20, .keys = 300, .depth = 32, .values = 48}, {2, 4}}}) {
+    const poly::Group group = group_of(of);
+    ASSERT_TRUE(has_rows(group)) << to_text(group);
+    const std::vector<schedule::Schedule> all = search::row_product_schedules(group, h200());
+    for (const std::int64_t count : sharers) {
+      const std::vector<schedule::Schedule> some = shared(all, count);
+      ASSERT_FALSE(some.empty()) << of.keys << " keys, " << count << " warps";
+      expect_right(group, some.front(), h200());
+      expect_right(group, some.back(), h200());
+    }
+  }
+}
+
 // A mask's map has rows and keys as one number.
 TEST(Rows, MaskedWindows) {
-  for (const poly::PlacedGroup &placed : groups_of(
-           kMasked, {{6, 3, 64, 32}, {6, 3, 64, 32}, {6, 3, 64, 32}, {3, 64, 64}, {3}, {3, 64, 64}},
-           DType::F16, h200())) {
-    const std::vector<schedule::Schedule> all = search::row_product_schedules(placed.group, sm80());
-    ASSERT_GE(all.size(), 4);
-    for (const schedule::Schedule &schedule : {all.front(), all.back()})
-      expect_right(placed.group, schedule);
-  }
+  for (const auto &[keys, type] : {std::pair(64, DType::F16), {50, DType::BF16}})
+    for (const poly::PlacedGroup &placed : groups_of(kMasked,
+                                                     {{6, 3, keys, 32},
+                                                      {6, 3, keys, 32},
+                                                      {6, 3, keys, 32},
+                                                      {3, keys, keys},
+                                                      {3},
+                                                      {3, keys, keys}},
+                                                     type, h200())) {
+      const std::vector<schedule::Schedule> all =
+          search::row_product_schedules(placed.group, sm80());
+      for (const std::int64_t sharers : {1, 2, 4}) {
+        const std::vector<schedule::Schedule> some = shared(all, sharers);
+        ASSERT_FALSE(some.empty());
+        expect_right(placed.group, some.front());
+      }
+    }
 }
 
 TEST(Rows, LongRowsAndOtherTargetsAreRefused) {

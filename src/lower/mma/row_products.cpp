@@ -59,7 +59,7 @@ public:
     take_block_apart();
     take_item_apart();
     copy();
-    const BufferId scores = sums(one_, "row_acc");
+    const BufferId scores = sums(one_, "row_acc", share_);
     multiply_first(scores);
     finish_first(scores);
     body_.push_back(b_.async_wait(0));
@@ -162,10 +162,10 @@ private:
     body_.push_back(b_.barrier());
   }
 
-  // Sums of a warp's rows, from 0 on.
-  BufferId sums(const schedule::Gemm &gemm, const char *name) {
+  // Sums of a warp's rows by so many columns, from 0 on.
+  BufferId sums(const schedule::Gemm &gemm, const char *name, std::int64_t columns) {
     const kernel::Type type{gemm.core().op->d.type, 1};
-    const std::int64_t count = gemm.tile.columns / kCoreColumns * kTileValues;
+    const std::int64_t count = columns / kCoreColumns * kTileValues;
     const BufferId acc = register_buffer(b_, name, type, count);
     for (std::int64_t i = 0; i < count; ++i)
       body_.push_back(b_.store(acc, i, b_.real(0, type)));
@@ -419,7 +419,7 @@ private:
   // Sums over this warp's keys, of all columns.
   BufferId multiply_second() {
     const CoreOp &op = *two_.core().op;
-    const BufferId acc = sums(two_, "acc");
+    const BufferId acc = sums(two_, "acc", two_.tile.columns);
     const BufferId b = register_buffer(b_, "filter_values", {op.b.type, op.b.values()}, 2);
     const CorePlace place = core_place(b_, body_, values_, item_, integer(0));
     const std::int64_t words = op.a.values() / kPairs;

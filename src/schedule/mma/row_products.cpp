@@ -142,6 +142,12 @@ Reason wrong_rows(const Group &group, const Schedule &schedule, const Target &ta
       return fmt::format("member {}: {}", m, *reason);
   const Gemm one = gemm_of(member_nest(group, first), member_schedule(schedule, first));
   const Gemm two = gemm_of(group.anchor, schedule);
+  if (one.core().warp_rows != two.core().warp_rows ||
+      one.core().warp_columns != two.core().warp_columns)
+    return fmt::format("the first product leaves rows in {} x {} warps, the second takes them from "
+                       "{} x {}",
+                       one.core().warp_rows, one.core().warp_columns, two.core().warp_rows,
+                       two.core().warp_columns);
   if (!are_rows_of(group, one, two) || !takes_rows(group, one, two))
     return fmt::format("{} columns of the first product, in pairs, are not taken as {} of depth of "
                        "the second, beside a turned filter, in runs of {}",
