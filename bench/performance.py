@@ -112,7 +112,9 @@ def torchvision():
             f"(mode reduce-overhead), channels last ({of('torchvision_best_h200.csv')}). The quicker of them takes {best:.2f} times as long in "
             f"geometric mean, {least:.2f} at least:\n\n" + markdown(["network", "batch", "ms", "graph", "compile", "ratio"], table) +
             f"\nThe first twelve of them at 7bea6017, on another H200, in one call ({of('torchvision_list_h200.csv')}): {later:.2f} times as long, "
-            f"{least_later:.2f} at least:\n\n" + markdown(["network", "batch", "ms", "graph", "compile", "ratio"], table_later))
+            f"{least_later:.2f} at least:\n\n" + markdown(["network", "batch", "ms", "graph", "compile", "ratio"], table_later) +
+            f"\nAt 0c0342d7 on a third, beside the graph alone, with four networks of timm ({of('torchvision_later_h200.csv')}): "
+            f"{torchvision_rows('torchvision_later_h200.csv', ('graph',))[0]:.2f}.\n")
 
 
 def torchvision_rows(file, peers):
