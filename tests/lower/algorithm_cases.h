@@ -44,8 +44,7 @@ inline Target matrix_test_target() {
   return with_row(target, "cuda_sm80");
 }
 
-// 7x7, 14x14, primes, strides, dilation, asymmetric padding, groups, few channels, two images,
-// several filters a channel.
+// 7x7, 14x14, primes, strides, dilation, asymmetric padding, groups, few channels, two images.
 inline std::vector<ConvShape> awkward_shapes() {
   return {
       {.outputs = 16, .inputs = 8},
@@ -70,6 +69,12 @@ inline std::vector<ConvShape> awkward_shapes() {
       {.images = 2, .groups = 12, .outputs = 1, .inputs = 1, .height = 9},
       {.groups = 5, .outputs = 1, .inputs = 1, .stride = 2, .channels_last = false},
       {.outputs = 1, .inputs = 5, .height = 1, .width = 1},
+  };
+}
+
+// Depthwise convolutions with several filters a channel.
+inline std::vector<ConvShape> shapes_of_several_filters() {
+  return {
       {.images = 2, .groups = 8, .outputs = 2, .inputs = 1, .height = 9, .stride = 2},
       {.groups = 6, .outputs = 3, .inputs = 1, .channels_last = false},
   };

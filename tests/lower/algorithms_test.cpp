@@ -3,7 +3,11 @@
 // and outputs that are not written, against the nest evaluator. Small integers: exact.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "lower/algorithm_cases.h"
@@ -24,7 +28,9 @@ Target target_for(const std::string &algorithm) {
 
 TEST(Algorithms, AreExactOnAwkwardShapes) {
   std::map<std::string, int> fitted;
-  for (const ConvShape &shape : testing::awkward_shapes()) {
+  std::vector<ConvShape> shapes = testing::awkward_shapes();
+  std::ranges::copy(testing::shapes_of_several_filters(), std::back_inserter(shapes));
+  for (const ConvShape &shape : shapes) {
     const nest::Nest nest = testing::conv_nest(shape);
     testing::Random random(5);
     const auto slots = testing::integer_slots(random, nest);

@@ -2,15 +2,29 @@
 #include "program/rewrite/terms.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "target/coarse.h"
 
 namespace tilefuse::program {
 
+namespace {
+
+// A quotient that is a product in every bit.
+bool divides_by_power_of_two(const Expr &expr) {
+  int exponent = 0;
+  return expr.op == ScalarOp::Div && expr.args[1].kind == Expr::Kind::Const &&
+         std::abs(std::frexp(expr.args[1].value, &exponent)) == 0.5;
+}
+
+} // namespace
+
 bool has_coarse_operations(const Expr &expr) {
-  if (expr.kind == Expr::Kind::Call &&
-      (expr.op == ScalarOp::Coarse || is_coarse(expr.op, Coarse::All)))
-    return expr.op != ScalarOp::Coarse;
+  if (expr.kind == Expr::Kind::Call && expr.op == ScalarOp::Coarse)
+    return false;
+  if (expr.kind == Expr::Kind::Call && is_coarse(expr.op, Coarse::All) &&
+      !divides_by_power_of_two(expr))
+    return true;
   return std::ranges::any_of(expr.args, has_coarse_operations);
 }
 
