@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention in one kernel, a row's keys in one warp or shared by several, compiles without spilling.
+// Attention in one kernel, a row's keys in one warp or shared by several, compiles without spills.
 #include <array>
 #include <vector>
 

@@ -93,7 +93,8 @@ TEST(Precision, StatisticsAndWhatLiesBetweenThemKeepF32) {
   EXPECT_NE(text.find("a statistic: a sum"), std::string::npos) << text;
 }
 
-// A pooling that a product reads, at once or through a view, is data of it; a sum of many is a statistic.
+// A pooling that a product reads, at once or through a view, is data of it; a sum of many is a
+// statistic.
 TEST(Precision, PooledDataOfProductsIsStored) {
   const Precision half = with_precision(with_data(R"(program "p" {
   input %0 "x" : f32[2, 6, 8]
@@ -149,7 +150,7 @@ TEST(Precision, TensorsThatShareMemoryAgree) {
     }
 }
 
-// Each piece is small beside the whole, which is no reason to keep f32.
+// Each piece is small beside the whole, which is no reason to keep f32, whatever reads it.
 TEST(Precision, PiecesOfAConcatenationAreNotSpread) {
   std::string text = R"(program "p" {
   input %0 "x" : f32[3, 2, 32]
@@ -162,11 +163,13 @@ TEST(Precision, PiecesOfAConcatenationAreNotSpread) {
         "  %{} \"whole\" : f32[3, 2, 16] = assign[n, p, x](%{}[n, p, x]) -> [n, p, x + {}] init "
         "%{}\n",
         3 + 2 * piece, piece, 4 + 2 * piece, 3 + 2 * piece, piece, 2 + 2 * piece);
-  text += R"(  %35 "y" : f32[3, 2, 4] = sum[n, p, m, c](%34[n, p, c] * %1[c, m]) -> [n, p, m]
-  output %35
-})";
-  const Precision half = with_precision(with_data(text.c_str()), DType::F16);
-  EXPECT_EQ(type_of(half, "whole"), DType::F16) << to_text(half);
+  for (const char *reader :
+       {R"(f32[3, 2, 4] = sum[n, p, m, c](%34[n, p, c] * %1[c, m]) -> [n, p, m])",
+        "f32[3, 2, 16] = map[%34](max($0, 0))"}) {
+    const std::string whole = text + "  %35 \"y\" : " + reader + "\n  output %35\n}";
+    const Precision half = with_precision(with_data(whole.c_str()), DType::F16);
+    EXPECT_EQ(type_of(half, "whole"), DType::F16) << to_text(half);
+  }
 }
 
 TEST(Precision, ConstantsWithoutDataAreRefused) {

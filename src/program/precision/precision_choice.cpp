@@ -131,8 +131,8 @@ private:
   }
 
   // Statistics, and maps between two of them, or whose growing values only a statistic reads. What a
-  // sum of products reads is an activation, though a pooling of it is a sum, and so is a pooling that
-  // it reads itself: a sum of few.
+  // sum of products reads is an activation, though a pooling of it is a sum, and so is a pooling
+  // that it reads itself, if it is a sum of few: one of many may leave the range of half precision.
   void keep_statistics() {
     const std::vector<bool> behind = spread_forwards();
     const std::vector<bool> before = spread_backwards();
@@ -215,8 +215,8 @@ private:
            });
   }
 
-  // Read by statements whose results are much larger, and by no others; a piece of a concatenation as
-  // the whole is.
+  // Read by statements whose results are much larger, and by no others; a piece of a concatenation
+  // as the whole is.
   std::vector<bool> find_spread() const {
     std::vector<bool> is_spread(keeps_.size(), false), is_read(keeps_.size(), false);
     for (auto s = program_.statements.rbegin(); s != program_.statements.rend(); ++s)

@@ -9,8 +9,8 @@
 //   %5 = sum[m, n, k](%1[m, k] * %0[k, n]) -> [m, n]
 //   %4 = map[%5, %2]($0 * $1)
 //
-// Of floats, where nothing else reads the operand, and not of sums: the kernel of a mean divides it for
-// nothing, while weights divided by thousands lose bits in half precision.
+// Of floats, where nothing else reads the operand, and not of sums: the kernel of a mean divides it
+// for nothing, while weights divided by thousands lose bits in half precision.
 #pragma once
 
 #include "program/program.h"

@@ -19,8 +19,8 @@ struct PaddedChannels {
   int products = 0; // that were rewritten
 };
 
-// Of elements of 1 or 2 bytes, more than one channel, and more than a few products for each one that is
-// stored again.
+// Of elements of 1 or 2 bytes, more than one channel, and more than a few products for each one
+// that is stored again.
 PaddedChannels pad_channels(const Program &program);
 
 } // namespace tilefuse::program

@@ -47,8 +47,8 @@ bool keeps_dimensions(const Contraction &contraction, const Access &access) {
   return true;
 }
 
-// A product of matrices for each of a batch, as between queries and keys: no operand is a filter, and
-// what is summed over is not exchanged for channels.
+// A product of matrices for each of a batch, as between queries and keys: no operand is a filter,
+// and what is summed over is not exchanged for channels.
 bool is_batched_product(const Contraction &contraction) {
   return contraction.comb == Comb::Mul && !contraction.out.empty() &&
          std::all_of(contraction.in.begin(), contraction.in.end(), [&](const Access &access) {

@@ -23,9 +23,9 @@
 // first and between them through local memory. The filters, all of them, and the data of the first
 // product are copied once.
 //
-// With `warps R C` in both, C warps share 16 rows: each has a C-th of the keys, columns of the first
-// product and depth of the second, and statistics are combined between them too. So a warp has a
-// part of the sums of all columns of the second product; the C parts are added through local
+// With `warps R C` in both, C warps share 16 rows: each has a C-th of the keys, columns of the
+// first product and depth of the second, and statistics are combined between them too. So a warp
+// has a part of the sums of all columns of the second product; the C parts are added through local
 // memory, in their order, each warp those of the C-th of the columns that it stores.
 //
 //   mma    m16n8k16.f16.f32 m 32 warps 2 4   32 rows a block, of 768 keys a warp has 192

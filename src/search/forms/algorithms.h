@@ -2,7 +2,8 @@
 // The named convolution algorithms, as schedules. Each is a function of the nest's roles: which
 // output indices move the filter only (channels), the data only (pixels) or both (shared), and
 // which reduced ones share a subscript with a pixel (taps) or not (depth). A matrix product has no
-// taps, a depthwise convolution no channels or few filters of each, a gradient the same roles in other places.
+// taps, a depthwise convolution no channels, or a few filters of each, a gradient the same roles in
+// other places.
 //
 //   direct         lanes are pixels, channels are kept; data staged, the filter read by each
 //   direct_cached  the same, the filter's current tap staged too: a barrier per refill

@@ -300,8 +300,10 @@ Schedule FmaForm::first_layer() {
 Schedule FmaForm::depthwise() {
   keep_pixels();
   std::int64_t filters = 1; // of a channel; a work-item keeps the results of all
-  for (const IndexId i : roles_.channels)
-    filters *= split(i).keep = extent(i);
+  for (const IndexId i : roles_.channels) {
+    split(i).keep = extent(i);
+    filters *= extent(i);
+  }
   std::vector<IndexId> indices = roles_.shared;
   for (const IndexId i : indices)
     if (out_.coeff[i] == filters) {

@@ -29,7 +29,9 @@ using program::Program;
 // Of the time in NHWC, what another layout must reach: kernels with lanes over pixels are priced up
 // to 1.7 times too fast beside those with lanes over channels.
 constexpr double kClearly = 0.6;
-// The same where kernels in NHWC use matrix units, which those in the other layout then must as well.
+// The same where kernels in NHWC use matrix units, to which multiply-adds in another layout do not
+// come near. Of timm's networks that take copies, four that multiply along pixels and along channels
+// are predicted at 0.72 to 0.75 of NHWC, all others at 0.99 or more.
 constexpr double kOnUnits = 0.85;
 // The same of padded rows, whose kernels have the lanes of those in NHWC.
 constexpr double kPadded = 0.98;
@@ -190,8 +192,8 @@ private:
 
   bool uses_units() const { return unit_.core.op != nullptr; }
 
-  // Matrix units read channels last. Where that takes copies, as between products along pixels and along
-  // channels, tensors may lie in the order of their dimensions.
+  // Matrix units read channels last. Where that takes copies, as between products along pixels and
+  // along channels, tensors may lie in the order of their dimensions.
   bool is_priced(const LaidOut &best, const Arrangement &other) const {
     return other.pads_rows || !uses_units() ||
            (other.layout == Layout::Nchw && best.conversions > 0);

@@ -4,8 +4,8 @@
 // layout's kernels are scheduled and their predicted times summed, copies between layouts among
 // them; another layout than NHWC is taken where it is clearly faster. A layout is given up as soon
 // as what was priced of it and what the rest can be hoped to take exceed the best; where kernels in
-// NHWC use matrix units, none is priced but NCHW, and that where NHWC takes copies. Where an algorithm
-// is forced, "auto" is NHWC.
+// NHWC use matrix units, none is priced but NCHW, and that where NHWC takes copies. Where an
+// algorithm is forced, "auto" is NHWC.
 //
 //   layout nhwc: 812.4 us, 0 copies
 //   layout nchw: more than 812.4 us after 3 of 19 kernels
